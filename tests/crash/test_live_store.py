@@ -5,6 +5,8 @@ from __future__ import annotations
 
 import os
 import shutil
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -116,6 +118,24 @@ def test_the_call_that_notices_raises_and_a_recovery_brings_everything_back(
     seg.close()
     with opened(home) as again:
         assert notes(again) == NOTES and again.session("two").state.goal == "second"
+
+
+@pytest.mark.parametrize("words", [["doctor"], ["recover", "--dry-run"]], ids=" ".join)
+def test_a_look_at_a_store_that_was_emptied_leaves_its_log(home: DataFolder, words: list[str]) -> None:
+    seg = at_work(home)
+    killed = DataFolder(home.path.parent / "killed")
+    shutil.copytree(home.path, killed.path)
+    seg.close()
+    emptied(killed)
+    log = killed.database.with_name("segue.db-wal")
+    before = log.read_bytes()
+    environment = {**os.environ, "SEGUE_HOME": str(killed.path), "HOME": str(home.path.parent)}
+    command = [sys.executable, "-m", "segue", *words]
+    subprocess.run(command, env=environment, cwd=home.path.parent, capture_output=True, check=False)
+    assert before and log.read_bytes() == before
+    recover(killed, SETTINGS)
+    with opened(killed) as again:
+        assert notes(again) == NOTES
 
 
 def test_a_process_that_ends_after_the_loss_leaves_the_log(home: DataFolder) -> None:

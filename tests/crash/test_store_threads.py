@@ -17,7 +17,7 @@ import apsw
 import pytest
 
 from segue.core.journal.event import Draft
-from segue.errors import SegueError, StoreUnavailable
+from segue.errors import DamagedError, SegueError, StoreUnavailable
 from segue.stores.base import Append
 from segue.stores.sqlite import SqliteStore
 from segue.stores.sqlite.upkeep import restore
@@ -400,3 +400,87 @@ def test_a_child_that_is_forked_beside_a_search_of_memories_can_search(store: St
     pause.over.set()
     holding.join(30)
     assert status == 0
+
+
+@pytest.mark.parametrize("is_replaced", [False, True])
+def test_a_file_that_is_emptied_while_a_thread_opens_it_keeps_its_log(
+    store: Store, monkeypatch: pytest.MonkeyPatch, is_replaced: bool
+) -> None:
+    pause, database = Pause(), store.it.database
+    opening = database._beside_openers
+
+    def slow() -> Any:
+        if threading.current_thread() is not threading.main_thread():
+            pause()
+        return opening()
+
+    monkeypatch.setattr(database, "_beside_openers", slow)
+    ended: list[Any] = []
+    opens = begun(lambda: store.it.append(wish("session/new", 0)), ended)
+    assert pause.reached.wait(30)
+    log = store.path.with_name("store.db-wal").read_bytes()
+    if is_replaced:
+        other = store.path.with_name("empty")
+        other.touch()
+        other.replace(store.path)
+    else:
+        store.path.write_bytes(b"")
+    pause.over.set()
+    opens.join(30)
+    assert isinstance(ended[0], DamagedError)
+    assert log and store.path.with_name("store.db-wal").read_bytes() == log
+
+
+def test_a_write_that_was_not_acknowledged_because_its_file_had_moved_is_in_doubt(store: Store) -> None:
+    pause = Pause()
+
+    def write() -> Any:
+        pause.at_begin(store.it)
+        return store.it.append(wish("session/b", 1))
+
+    ended: list[Any] = []
+    writing = begun(write, ended)
+    assert pause.reached.wait(30)
+    away = store.path.with_name("away.db")
+    store.path.rename(away)
+    pause.over.set()
+    writing.join(30)
+    assert isinstance(ended[0], StoreUnavailable) and ended[0].doubt
+    away.rename(store.path)
+    assert dict(store.it.streams())["session/b"] == 2, "it may be there"
+
+
+def test_closing_notes_that_a_log_is_left_beside_another_file(store: Store) -> None:
+    shutil.copyfile(store.path, store.path.with_name("copy"))
+    store.path.with_name("copy").replace(store.path)
+    store.place.asked.clear()
+    store.it.close()
+    assert store.place.asked == ["replaced"]
+
+
+def test_a_folder_that_became_a_file_is_an_error_of_ours(tmp_path: Path) -> None:
+    (tmp_path / "folder").mkdir()
+    store = Store(tmp_path / "folder")
+    (tmp_path / "folder").rename(tmp_path / "moved")
+    (tmp_path / "folder").write_text("")
+    with pytest.raises(SegueError):
+        store.it.streams()
+
+
+def test_a_thread_of_a_forked_child_never_gets_a_connection_of_the_parent(store: Store) -> None:
+    inherited, stat = store.it.database.connection(), os.stat
+    pid = os.fork()
+    if not pid:
+        signal.alarm(20)
+        others = [True]
+
+        def slow(*args: Any, **named: Any) -> os.stat_result:
+            found = stat(*args, **named)
+            if others:
+                others.pop()
+                in_thread(store.it.streams)
+            return found
+
+        os.stat = slow
+        os._exit(7 if store.it.database.connection() is inherited else 0)
+    assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0

@@ -32,6 +32,7 @@ T = TypeVar("T")
 Bindings = tuple[Any, ...] | Mapping[str, Any]
 Executor = apsw.Connection | apsw.Cursor
 BUSY_TIMEOUT_MS = 10_000
+_OPENED_AGAIN_MAX = 1_000
 OVERWRITE_DELETED = "PRAGMA secure_delete = 1"
 """For this connection: what is deleted is overwritten with zeros."""
 STORE_BYTES_MIN = 512
@@ -69,9 +70,10 @@ class _Kept:
 class Opening:
     """The file as it is open: what was read under another opening may be of another file."""
 
-    __slots__ = ("connections", "here", "inode", "is_replaced", "log_inode")
+    __slots__ = ("connections", "forks", "here", "inode", "is_replaced", "log_inode")
 
     def __init__(self) -> None:
+        self.forks = forks.count
         self.inode = 0
         """Of the file; 0 until the first connection is there."""
         self.log_inode = 0
@@ -132,7 +134,6 @@ class Database:
         """The commit that each thread's writes share."""
         self.free_turn = threading.RLock()
         """Whose turn it is to write; `turn` waits for it."""
-        self._forks = forks.count
         self._was_open = False
         self.writable = True
         """Whether the schema is one that this Segue may write."""
@@ -155,18 +156,19 @@ class Database:
         try:
             found = os.stat(self._name)
             whole = found.st_ino == opening.inode and found.st_size >= STORE_BYTES_MIN
-            if whole and self._forks == forks.count:
+            if whole and opening.forks == forks.count:
                 opening.here.db  # noqa: B018
                 return opening
-        except (FileNotFoundError, AttributeError):  # the file is gone, or this thread has no connection yet
+        except (OSError, AttributeError):  # the file is gone, or this thread has no connection yet
             pass
-        while (opened := self._opened()) is None:
-            pass
-        return opened
+        for _ in range(_OPENED_AGAIN_MAX):
+            if (opened := self._opened()) is not None:
+                return opened
+        raise errors.StoreUnavailable(f"{self.path} is replaced again and again", hint="see `segue doctor`")
 
     def _opened(self) -> Opening | None:
         """As `_opening_here`; None if another thread, or another file, came between."""
-        if self._forks != forks.count:
+        if self._opening.forks != forks.count:
             self._forget()
         opening = self._opening
         if self._gone(opening):
@@ -177,7 +179,7 @@ class Database:
         if (
             opening.inode and not opening.connections
         ):  # all threads that had one ended: the file may be another
-            self._end(opening)
+            self._end(opening, idle=True)
             return None
         if getattr(opening.here, "db", None) is None:
             db, inode = self._connect(opening)
@@ -189,7 +191,7 @@ class Database:
         with self._lock:
             try:
                 found = os.stat(self._name).st_ino
-            except FileNotFoundError:
+            except OSError:
                 found = 0
             if opening is self._opening and found == inode and opening.inode in (0, inode):
                 opening.inode, self._was_open = inode, True
@@ -218,7 +220,7 @@ class Database:
             return False
         try:
             found = os.stat(self._name)
-        except FileNotFoundError:
+        except OSError:
             return True
         return found.st_ino != opening.inode or found.st_size < STORE_BYTES_MIN
 
@@ -231,14 +233,17 @@ class Database:
         except OSError:
             return False
 
-    def _end(self, opening: Opening) -> tuple[bool, bool]:
-        """Begin another opening in the place of one, and close the connections of that; whether we did, or
-        somebody had, and whether a log is left that belongs to a file that is gone."""
+    def _end(self, opening: Opening, *, idle: bool = False) -> tuple[bool, bool]:
+        """Begin another opening in the place of one, with ``idle`` only if nobody has a connection, and close
+        the connections of that; whether we did, and whether a log is left that belongs to a file that is
+        gone: that is noted before anybody can open the other one."""
         with self._lock:
-            if opening is not self._opening:
+            if opening is not self._opening or (idle and opening.connections):
                 return False, False
             opening.is_replaced = self._gone(opening)
             left = opening.is_replaced and self._log_left(opening)
+            if left and self._place is not None:
+                self._place.file_replaced()
             connections = list(opening.connections)
             opening.connections.clear()
             self._opening = Opening()
@@ -256,7 +261,6 @@ class Database:
 
     def _refuse_mixture(self) -> NoReturn:
         if self._place is not None:
-            self._place.file_replaced()
             self._place.before_opening()
         told = "the file was replaced while this process had it open, and the log belongs to the old file"
         raise errors.DamagedError("the store", self._name, told)
@@ -265,7 +269,7 @@ class Database:
         self._lock = threading.Lock()  # whoever held it stayed in the parent
         self.free_turn = threading.RLock()
         forks.left_open.extend((*self._opening.connections, self._opening))
-        self._opening, self._sharing, self._forks = Opening(), threading.local(), forks.count
+        self._opening, self._sharing = Opening(), threading.local()
 
     def _connect(self, opening: Opening) -> tuple[apsw.Connection, int]:
         """A connection, and the file that had our path before it was made."""
@@ -300,11 +304,12 @@ class Database:
         here the file must be there: SQLite takes an empty one for new, and deletes the log beside it."""
         if self._place is not None:
             self._place.before_opening()
+        was_open = self._was_open  # another thread may be the first
         try:
             empty = os.stat(self._name).st_size < STORE_BYTES_MIN
         except FileNotFoundError:
             empty = True
-        if empty and self._was_open:
+        if empty and was_open:
             told = "the file is gone or empty now, and was not when this process opened it"
             raise errors.DamagedError("the store", self._name, told)
         if empty and not self._read_only and not self.path.exists():
@@ -352,13 +357,17 @@ class Database:
         return db
 
     def _to_write(self, anew: bool) -> apsw.Connection:
+        was_open = self._was_open
         db = apsw.Connection(str(self.path), apsw.SQLITE_OPEN_READWRITE, vfs=self._vfs)
         try:
+            self._refuse_emptied(was_open)
             if db.readonly("main"):  # SQLite opens what it may not write to be read
                 raise apsw.ReadOnlyError("attempt to write a readonly database")
             db.set_busy_timeout(self.busy_timeout_ms)
             db.pragma("synchronous", "FULL")
             self.writable = schema.may_write(db)
+            if was_open and not db.pragma("user_version"):
+                raise self._emptied()
             mode = str(db.pragma("journal_mode"))
             safe = wal_is_safe(apsw.sqlite_lib_version()) and not is_network(self.path.parent, read_mounts())
             wanted = "wal" if safe else "delete"
@@ -377,6 +386,20 @@ class Database:
             raise
         return db
 
+    def _refuse_emptied(self, was_open: bool) -> None:
+        """DamagedError before SQLite first reads a file that was emptied: it would delete the log."""
+        try:
+            has_log = (
+                os.stat(f"{self._name}-wal").st_size > 0
+            )  # before the file: whoever begins one has a file
+        except OSError:
+            has_log = False
+        if (was_open or has_log) and os.stat(self._name).st_size < STORE_BYTES_MIN:
+            raise self._emptied()
+
+    def _emptied(self) -> errors.DamagedError:
+        return errors.DamagedError("the store", self._name, "the file is empty now, and was not before")
+
     def _prove(self, db: apsw.Connection, anew: bool) -> None:
         """DamagedError if a part of the file is missing, or what the store is known to have held."""
         self._refuse_cut_off(db)
@@ -393,7 +416,7 @@ class Database:
 
     def close(self) -> None:
         """Close all connections of this process; the next call opens anew."""
-        if self._forks != forks.count:
+        if self._opening.forks != forks.count:
             self._forget()
         self._end(self._opening)
 
@@ -482,7 +505,9 @@ class Database:
         """Acknowledge nothing that went to a file which is not at our path any more."""
         if opening.is_replaced or self._gone(opening):
             told = f"{self.path} was replaced while this was written"
-            raise errors.StoreUnavailable(told, hint="look whether it is there, then try again")
+            fault = errors.StoreUnavailable(told, hint="look whether it is there, then try again")
+            fault.doubt = True
+            raise fault
 
     @staticmethod
     def _ended(db: apsw.Connection) -> bool:

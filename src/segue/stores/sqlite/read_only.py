@@ -14,6 +14,7 @@ from urllib.parse import quote
 
 import apsw
 
+from .database import STORE_BYTES_MIN
 from .salvage import with_log
 
 _FLAGS = apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI
@@ -45,6 +46,8 @@ def opened_to_read(path: Path) -> apsw.Connection:
 
 def _ways(path: Path) -> Iterator[str]:
     index = path.with_name(f"{path.name}-shm")
+    if _has_log(path) and path.stat().st_size < STORE_BYTES_MIN:
+        return  # SQLite would take the file for a new one, and delete the log
     if not _has_log(path) and not index.is_file():
         yield "immutable=1"  # nobody has it open, and the file holds everything
         return
