@@ -25,7 +25,7 @@ from ... import errors
 from .. import forks
 from ..proofs import too_new
 from . import schema
-from .file_system import is_network, read_mounts, wal_is_safe
+from .file_system import STORE_BYTES_MIN, is_network, read_mounts, wal_is_safe
 from .openers import held_by_us, locked
 
 T = TypeVar("T")
@@ -35,8 +35,6 @@ BUSY_TIMEOUT_MS = 10_000
 _OPENED_AGAIN_MAX = 1_000
 OVERWRITE_DELETED = "PRAGMA secure_delete = 1"
 """For this connection: what is deleted is overwritten with zeros."""
-STORE_BYTES_MIN = 512
-"""No database with anything in it is smaller."""
 SPACE_BYTES_MIN = 1 << 16
 """With less than this SQLite cannot open a database to write it."""
 _LOST = "the commit that this was part of failed"

@@ -8,6 +8,8 @@ from pathlib import Path
 
 from ..._files import read_text
 
+STORE_BYTES_MIN = 512
+"""No database with anything in it is smaller."""
 _NETWORK = frozenset("nfs nfs4 cifs smb3 smbfs 9p afs ceph glusterfs lustre webdav afpfs".split())
 
 

@@ -14,7 +14,7 @@ from urllib.parse import quote
 
 import apsw
 
-from .database import STORE_BYTES_MIN
+from .file_system import STORE_BYTES_MIN
 from .salvage import with_log
 
 _FLAGS = apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI
