@@ -8,23 +8,18 @@ import shutil
 import subprocess
 import sys
 import threading
-import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from tests.support.server import SegueServer
 
 from segue import Segue
-from segue.core.journal.event import Draft
-from segue.errors import DamagedError, SegueError, StoreUnavailable
+from segue.errors import DamagedError, SegueError
 from segue.services.upkeep.recover.ladder import recover
 from segue.services.workspace.data_folder import DataFolder
 from segue.settings import resolve
-from segue.stores.base import Append
 from segue.stores.sqlite import SqliteStore
-from segue.stores.sqlite.upkeep import restore
 from segue.surfaces.mcp.calls import Calls
 
 SETTINGS = resolve(flags={})
@@ -208,113 +203,6 @@ def test_threads_that_work_while_the_file_goes_lose_nothing_that_was_acknowledge
     told = "".join(str(seg.session(f"thread{number}").log()) for number in range(4))
     assert [text for text in acknowledged if text not in told] == []
     seg.close()
-
-
-def wish(stream: str, expect: int) -> Append:
-    return Append(stream, expect, [Draft("note.added", b'{"text":"x"}', "2026-01-01T00:00:00Z", "user")])
-
-
-@contextmanager
-def paused_in_a_write(
-    store: SqliteStore, write: Callable[[], object]
-) -> Iterator[list[BaseException | None]]:
-    """A thread that stands at the beginning of a transaction while the body runs, and how it ended."""
-    began, go_on = threading.Event(), threading.Event()
-    ended: list[BaseException | None] = []
-
-    def pause(cursor: object, sql: str, values: object) -> bool:
-        if sql == "BEGIN IMMEDIATE":
-            began.set()
-            go_on.wait(30)
-        return True
-
-    def work() -> None:
-        store.database.connection().exec_trace = pause
-        try:
-            write()
-            ended.append(None)
-        except BaseException as fault:
-            ended.append(fault)
-
-    thread = threading.Thread(target=work)
-    thread.start()
-    assert began.wait(30)
-    try:
-        yield ended
-    finally:
-        go_on.set()
-        thread.join(30)
-        assert not thread.is_alive()
-
-
-@pytest.fixture
-def renumbered(tmp_path: Path) -> Iterator[tuple[SqliteStore, Callable[[], None]]]:
-    """A store with two streams, and a way to put a file in its place that holds the same under other numbers,
-    as a recovery does."""
-    store = SqliteStore(tmp_path / "store.db")
-    for stream in ("session/b", "session/a"):
-        store.append(wish(stream, 0))
-    streams = [(name, store.read(name)) for name in ("session/a", "session/b")]
-    restore(tmp_path / "other.db", streams, {}, frozenset())
-
-    def replace() -> None:
-        (tmp_path / "store.db-wal").unlink()
-        (tmp_path / "store.db-shm").unlink()
-        (tmp_path / "other.db").replace(tmp_path / "store.db")
-
-    yield store, replace
-    store.close()
-
-
-def test_a_write_to_a_file_that_was_replaced_is_not_acknowledged_and_what_it_knew_counts_no_more(
-    renumbered: tuple[SqliteStore, Callable[[], None]],
-) -> None:
-    store, replace = renumbered
-    with paused_in_a_write(store, lambda: store.append(wish("session/b", 1))) as ended:
-        replace()
-        assert len(store.streams()) == 2
-    assert isinstance(ended[0], StoreUnavailable)
-    assert [event.stream for event in store.read("session/b")] == ["session/b"]
-    store.append(wish("session/b", 1))
-    assert store.streams() == [("session/a", 1), ("session/b", 2)]
-
-
-def test_a_thread_that_waited_for_its_turn_while_the_file_was_replaced_writes_to_the_new_one(
-    renumbered: tuple[SqliteStore, Callable[[], None]],
-) -> None:
-    store, replace = renumbered
-    opened_before, ended = threading.Event(), []
-
-    def work() -> None:
-        store.streams()
-        opened_before.set()
-        ended.append(store.append(wish("session/a", 1)))
-
-    turn = store.database.turn()
-    waiting = threading.Thread(target=work)
-    waiting.start()
-    assert opened_before.wait(30)
-    time.sleep(0.1)
-    replace()
-    store.streams()
-    turn.release()
-    waiting.join(30)
-    assert len(ended) == 1 and not waiting.is_alive()
-    assert store.streams() == [("session/a", 2), ("session/b", 1)]
-
-
-def test_writes_that_share_a_commit_are_all_lost_if_the_file_is_replaced_between_them(
-    renumbered: tuple[SqliteStore, Callable[[], None]],
-) -> None:
-    store, replace = renumbered
-    with pytest.raises(StoreUnavailable), store.together():
-        store.append(wish("session/a", 1))
-        replace()
-        looking = threading.Thread(target=store.streams)
-        looking.start()
-        looking.join(30)
-        store.append(wish("session/b", 1))
-    assert store.streams() == [("session/a", 1), ("session/b", 1)]
 
 
 def test_a_tool_says_that_the_store_is_lost(home: DataFolder, monkeypatch: pytest.MonkeyPatch) -> None:

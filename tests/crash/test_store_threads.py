@@ -8,7 +8,9 @@ import os
 import shutil
 import signal
 import threading
+import time
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -122,6 +124,25 @@ class Pause:
             return True
 
         store.database.connection().exec_trace = trace
+
+
+@contextmanager
+def write_under_way(store: Store) -> Iterator[list[Any]]:
+    """A thread that stands at the beginning of a transaction while the block runs; then, how it ended."""
+    pause, ended = Pause(), list[Any]()
+
+    def write() -> Any:
+        pause.at_begin(store.it)
+        return store.it.append(wish("session/b", 1))
+
+    writing = begun(write, ended)
+    assert pause.reached.wait(30)
+    try:
+        yield ended
+    finally:
+        pause.over.set()
+        writing.join(30)
+    assert not writing.is_alive()
 
 
 def test_a_number_of_a_commit_that_failed_is_taken_by_nobody_else(store: Store) -> None:
@@ -241,38 +262,59 @@ def test_a_file_with_the_number_of_the_one_before_is_proven_too(tmp_path: Path) 
         assert dict(again.streams()) == {"c": 1, "x": 1, "y": 1}
 
 
-def test_a_write_to_a_file_that_was_replaced_twice_since_is_not_acknowledged(store: Store) -> None:
-    pause = Pause()
-
-    def write() -> Any:
-        pause.at_begin(store.it)
-        return store.it.append(wish("session/b", 1))
-
-    ended: list[Any] = []
-    writing = begun(write, ended)
-    assert pause.reached.wait(30)
-    for _ in range(2):
+def test_what_a_write_to_a_file_that_was_replaced_knew_counts_no_more(store: Store) -> None:
+    with write_under_way(store) as ended:
         store.replace()
         assert len(store.it.streams()) == 2
-    pause.over.set()
-    writing.join(30)
+    assert isinstance(ended[0], StoreUnavailable)
+    assert [event.stream for event in store.it.read("session/b")] == ["session/b"]
+    store.it.append(wish("session/b", 1))
+    assert store.others_see() == {"session/a": 1, "session/b": 2}
+
+
+def test_a_thread_that_waited_for_its_turn_while_the_file_was_replaced_writes_to_the_new_one(
+    store: Store,
+) -> None:
+    opened, ended = threading.Event(), list[Any]()
+
+    def work() -> Any:
+        store.it.streams()
+        opened.set()
+        return store.it.append(wish("session/a", 1))
+
+    turn = store.it.database.turn()
+    waiting = begun(work, ended)
+    assert opened.wait(30)
+    time.sleep(0.1)
+    store.replace()
+    store.it.streams()
+    turn.release()
+    waiting.join(30)
+    assert not waiting.is_alive() and ended[0][0].version == 2
+    assert store.others_see() == {"session/a": 2, "session/b": 1}
+
+
+def test_writes_that_share_a_commit_are_all_lost_if_the_file_is_replaced_between_them(store: Store) -> None:
+    with pytest.raises(StoreUnavailable), store.it.together():
+        store.it.append(wish("session/a", 1))
+        store.replace()
+        in_thread(store.it.streams)
+        store.it.append(wish("session/b", 1))
+    assert store.others_see() == {"session/a": 1, "session/b": 1}
+
+
+def test_a_write_to_a_file_that_was_replaced_twice_since_is_not_acknowledged(store: Store) -> None:
+    with write_under_way(store) as ended:
+        for _ in range(2):
+            store.replace()
+            assert len(store.it.streams()) == 2
     assert isinstance(ended[0], StoreUnavailable)
     assert store.others_see() == {"session/a": 1, "session/b": 1}
 
 
 def test_a_write_to_a_file_that_nobody_has_found_replaced_yet_is_not_acknowledged(store: Store) -> None:
-    pause = Pause()
-
-    def write() -> Any:
-        pause.at_begin(store.it)
-        return store.it.append(wish("session/b", 1))
-
-    ended: list[Any] = []
-    writing = begun(write, ended)
-    assert pause.reached.wait(30)
-    store.replace()
-    pause.over.set()
-    writing.join(30)
+    with write_under_way(store) as ended:
+        store.replace()
     assert isinstance(ended[0], StoreUnavailable)
     store.it.append(wish("session/b", 1))
     assert store.others_see() == {"session/a": 1, "session/b": 2}
@@ -432,19 +474,9 @@ def test_a_file_that_is_emptied_while_a_thread_opens_it_keeps_its_log(
 
 
 def test_a_write_that_was_not_acknowledged_because_its_file_had_moved_is_in_doubt(store: Store) -> None:
-    pause = Pause()
-
-    def write() -> Any:
-        pause.at_begin(store.it)
-        return store.it.append(wish("session/b", 1))
-
-    ended: list[Any] = []
-    writing = begun(write, ended)
-    assert pause.reached.wait(30)
     away = store.path.with_name("away.db")
-    store.path.rename(away)
-    pause.over.set()
-    writing.join(30)
+    with write_under_way(store) as ended:
+        store.path.rename(away)
     assert isinstance(ended[0], StoreUnavailable) and ended[0].doubt
     away.rename(store.path)
     assert dict(store.it.streams())["session/b"] == 2, "it may be there"
