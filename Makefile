@@ -4,6 +4,7 @@ PYTHON ?= python3
 # More than two cores can run at once: many tests wait for a process or for a moment to pass.
 JOBS ?= 3
 KILLS ?= 200
+LIVES ?= 300
 ARGS ?=
 
 VENV := .venv
@@ -167,9 +168,9 @@ format: $(STAMP) ## let ruff fix and format
 	$(PY) -m ruff format .
 
 .PHONY: soak soak-integrations
-soak: $(STAMP) soak-integrations ## the crash tests with KILLS=200 kills, the properties with ten times the examples
-	SEGUE_KILLS=$(KILLS) SEGUE_EXAMPLES=10 $(PYTEST) --timeout 3600 tests/crash tests/properties \
-		tests/surfaces/test_rest_schema.py $(ARGS)
+soak: $(STAMP) soak-integrations ## the crash tests with KILLS=200 kills, the properties with ten times the examples, LIVES=300 lives
+	SEGUE_KILLS=$(KILLS) SEGUE_EXAMPLES=10 SEGUE_LIVES=$(LIVES) $(PYTEST) --timeout 3600 tests/crash tests/properties \
+		tests/surfaces/test_rest_schema.py tests/conformance/test_lives.py $(ARGS)
 soak-integrations: $(INTEGRATIONS_VENV)/.installed ## kill programs on the four frameworks, KILLS / 4 times each
 	SEGUE_KILLS=$(KILLS) $(INTEGRATIONS_VENV)/bin/python -m tests.support.run_tests -n $(JOBS) --dist worksteal \
 		--timeout 3600 -rP tests/integrations/*/test_kills.py $(ARGS)
@@ -180,8 +181,10 @@ soak-cluster: $(STAMP) ## ROUNDS=20 rounds of random faults of a minute each, un
 	SEGUE_ROUNDS=$(ROUNDS) SEGUE_CLIENTS=50 $(PY) -m tests.support.run_tests -rP tests/cluster/test_rounds.py $(ARGS)
 
 .PHONY: soak-agents
-soak-agents: $(STAMP) ## kill five agents at random moments in chains of restarts, KILLS / 4 times each, and check what each next run is told
-	SEGUE_KILLS=$(KILLS) $(PYTEST) --timeout 7200 tests/e2e/test_killed_agents.py -rP $(ARGS)
+AGENT_LIVES ?= 10
+soak-agents: $(STAMP) ## kill five agents at random moments in chains of restarts, KILLS / 4 times each, play AGENT_LIVES=10 lives of each, and check what each next run is told
+	SEGUE_KILLS=$(KILLS) SEGUE_LIVES_AGENTS=$(AGENT_LIVES) $(PYTEST) --timeout 7200 tests/e2e/test_killed_agents.py \
+		tests/e2e/test_lives.py -rP $(ARGS)
 
 .PHONY: bench-store bench-startup bench-since bench-features bench-handover bench-resume bench-capture bench-agents
 bench-store: $(BENCH_VENV)/.installed ## what a durable checkpoint costs, compared with other tools
@@ -219,9 +222,29 @@ bench-map: $(STAMP) $(AIDER_VENV)/.installed ## what the map names of what runs 
 bench-truth: $(STAMP) ## whether what briefs state is so in the transcript; transcripts are in CORPUS=FOLDER
 	$(PY) -m bench.resume.truth $(CORPUS) $(ARGS)
 
+.PHONY: bench-messages
+bench-messages: $(STAMP) ## messages of users for two readers, in OUT=FOLDER; with LABELS="FILE FILE", how Segue understood them; transcripts are in CORPUS=FOLDER
+	$(PY) -m bench.messages $(if $(LABELS),score $(CORPUS) $(OUT) $(LABELS),gather $(CORPUS) --out $(OUT)) $(ARGS)
+
+.PHONY: bench-lives
+bench-lives: $(STAMP) ## of what was said and holds, how much the next run is told: LIVES=300 lives from SEED=1
+	$(PY) -m tests.support.lives --seed $(or $(SEED),1) --lives $(LIVES) --quiet $(ARGS)
+
+.PHONY: bench-ledger
+bench-ledger: $(PLAIN_VENV)/.installed ## what the ledger of a long session costs: keeping, folding, saying what holds
+	$(call clean_python,$(PLAIN_VENV)) -m bench.ledger $(ARGS)
+
 .PHONY: bench-blind
 bench-blind: $(STAMP) ## cases for blind reading, in OUT=FOLDER: texts for readers, the truth for a judge; transcripts are in CORPUS=FOLDER
 	$(PY) -m bench.blind cases $(CORPUS) --out $(OUT) $(ARGS)
+
+.PHONY: bench-told
+bench-told: $(STAMP) ## first prompts of public runs with what is told, for two readers, in OUT=FOLDER; transcripts are in CORPUS=FOLDER
+	$(PY) -m bench.told cases $(CORPUS) --out $(OUT) $(ARGS)
+
+.PHONY: bench-compactions
+bench-compactions: $(STAMP) ## what compactions lose, without Segue and with it, in OUT=FOLDER; STEP=cases, judge, score, chains, next …; transcripts are in CORPUS=FOLDER
+	$(PY) -m bench.compactions $(or $(STEP),cases) $(CORPUS) --out $(OUT) $(ARGS)
 
 .PHONY: bench-curve
 bench-curve: $(STAMP) ## recall by token budget; transcripts are in CORPUS=FOLDER

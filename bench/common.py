@@ -1,8 +1,9 @@
-"""What the benchmarks share: medians, ratios, tables, the machine in a line."""
+"""What the benchmarks share: medians, ratios, tables, blocks of text, the machine in a line."""
 
 from __future__ import annotations
 
 import platform
+import re
 import statistics
 import sys
 import time
@@ -30,6 +31,13 @@ def table(title: str, head: Sequence[str], rows: Sequence[Sequence[object]]) -> 
         print("| " + " | ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)) + " |")
         if number == 0:
             print("|" + "|".join("-" * (width + 2) for width in widths) + "|")
+
+
+def fenced(text: str) -> str:
+    """A text as a block of Markdown that nothing in it can end."""
+    longest = max((len(run) for run in re.findall(r"`+", text)), default=0)
+    fence = "`" * max(3, longest + 1)
+    return f"{fence}text\n{text}\n{fence}"
 
 
 def machine() -> str:

@@ -54,6 +54,8 @@ def arguments(given: Sequence[str] | None = None) -> argparse.Namespace:
                       help="at most so many cases of a format")  # fmt: skip
     make.add_argument("--without", action="append", type=Path, default=[], metavar="OUT",
                       help="use no transcript of that round")  # fmt: skip
+    make.add_argument("--ceiling", action="store_true",
+                      help="requests with the last 40,000 bytes of everything")  # fmt: skip
     make.add_argument("--habits", action="store_true",
                       help="briefs with and without habits of earlier runs")  # fmt: skip
     judge = steps.add_parser("judge", help="put the readers' answers beside the truth")
@@ -78,7 +80,7 @@ def make_cases(options: argparse.Namespace) -> None:
     found = list(candidates(options.corpus, plan))
     given: list[tuple[Case, Texts]] = []
     for case in cases(found, plan):
-        given.append((case, texts(case, contenders, options.bytes)))
+        given.append((case, texts(case, contenders, options.bytes, with_ceiling=options.ceiling)))
         print(f"{case.label} {case.kind}, {case.transcript.agent}", flush=True)
     finish(given, options)
 

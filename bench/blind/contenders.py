@@ -12,8 +12,9 @@ from pathlib import Path
 from bench.blind.cuts import Case
 from bench.blind.transcript import Event
 
-TAIL, SUMMARY = "tail", "summary"
+TAIL, SUMMARY, CEILING = "tail", "summary", "ceiling"
 EVENTS, CALL_CHARACTERS, TEXT_CHARACTERS = 80, 200, 600
+CEILING_BYTES, REQUESTS, REQUEST_CHARACTERS, RESULT_CHARACTERS = 40_000, 4, 3_000, 1_500
 TIMEOUT_SECONDS = 120
 
 
@@ -62,11 +63,14 @@ class Texts:
 
     said: dict[str, str] = field(default_factory=dict)
     failed: dict[str, str] = field(default_factory=dict)
+    same: dict[str, str] = field(default_factory=dict)  # who says, word for word, what another one says
 
 
-def texts(case: Case, contenders: Sequence[Contender], budget: int) -> Texts:
+def texts(case: Case, contenders: Sequence[Contender], budget: int, *, with_ceiling: bool = False) -> Texts:
     """The text of every contender that can read the case's format."""
     given = Texts({TAIL: tail(case.past, budget)})
+    if with_ceiling:
+        given.said[CEILING] = ceiling(case.past)
     if case.kind == "compaction":
         given.said[SUMMARY] = case.summary
     for contender in contenders:
@@ -89,3 +93,19 @@ def tail(past: Sequence[Event], budget: int) -> str:
         for event in shown
     )
     return text.encode("utf-8", "replace")[-budget:].decode("utf-8", "ignore")
+
+
+def ceiling(past: Sequence[Event]) -> str:
+    """The most that any brief can hope for: the first request, the last ones, and the end of everything, with
+    what the tools gave."""
+    requests = [event.text[:REQUEST_CHARACTERS] for event in past if event.kind == "user"]
+    shown = (
+        f"CALL {event.tool}: {event.text[:RESULT_CHARACTERS]}"
+        if event.kind == "call"
+        else f"{event.kind.upper()}{' (error)' if event.failed else ''}: {event.text[:RESULT_CHARACTERS]}"
+        for event in past[-2_000:]
+    )
+    end = "\n".join(shown).encode("utf-8", "replace")[-CEILING_BYTES:].decode("utf-8", "ignore")
+    last = "\n---\n".join(requests[-REQUESTS:])
+    heads = f"FIRST REQUEST: {''.join(requests[:1])}\n\nLAST REQUESTS:\n{last}"
+    return f"{heads}\n\nTHE END OF THE CONVERSATION:\n{end}"

@@ -34,6 +34,7 @@ class Plan:
     calls_min: int = 40
     most: dict[str, int] = field(default_factory=dict)  # of a format
     without: frozenset[str] = frozenset()  # the transcripts of other rounds
+    source_most: int = 0  # cases of a source; 0: as many as there are
 
 
 @dataclass(slots=True)
@@ -44,10 +45,13 @@ class Candidate:
     path: Path
     agent: str
     records: dict[CutKind, list[int]]
+    repository: str = ""  # where it is known
 
     @property
     def source(self) -> str:
-        """Where it comes from: its name up to ``--``, else its folder."""
+        """Where it comes from: its repository, else its name up to ``--``, else its folder."""
+        if self.repository:
+            return self.repository
         stem, dashes, _ = self.name.partition("--")
         return stem if dashes else self.name.rpartition("/")[0]
 
@@ -122,7 +126,13 @@ def _picked(found: Sequence[Candidate], plan: Plan, random: Random) -> Iterator[
         while True:
             took = agents.total()
             for agent in turns:
-                able = [one for one in left if one.agent == agent and one.records[kind]]
+                able = [
+                    one
+                    for one in left
+                    if one.agent == agent
+                    and one.records[kind]
+                    and (not plan.source_most or sources[one.source] < plan.source_most)
+                ]
                 if not able or agents.total() >= limit or agents[agent] >= plan.most.get(agent, limit):
                     continue
                 candidate = min(able, key=lambda one: sources[one.source])

@@ -1,8 +1,9 @@
 """A round on disk: folders for readers and for the judge, and the key that neither is given.
 
 ``readers/N/`` holds at most one text of a case, and each reader has about as many of each contender as the
-others, so that a good reader helps all alike. The judge sees a case's texts and answers under letters that
-are dealt anew for every case. Who is who stands in ``key.json`` alone.
+others, so that a good reader helps all alike. A text that two contenders share is read once, for both. The
+judge sees a case's texts and answers under letters that are dealt anew for every case. Who is who stands in
+``key.json`` alone.
 """
 
 from __future__ import annotations
@@ -10,16 +11,18 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from random import Random
 
 from bench.blind.contenders import Texts
 from bench.blind.cuts import Case
 from bench.blind.truth import truth
+from bench.common import fenced
 
 WORDS = Path(__file__).parent / "words"
 ANSWERS, VERDICT, KEY = "answers.md", "verdict.md", "key.json"
+JUDGED_START, JUDGED_END = 4_000, 8_000
 LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 _HEADING = re.compile(r"^#+ *(?:case +)?(\d+)\b.*$", re.IGNORECASE | re.MULTILINE)
 
@@ -39,6 +42,7 @@ class CaseKey:
     record: int
     letters: dict[str, str]  # the judge's letter -> contender
     readers: dict[str, str]  # the reader -> contender
+    same: dict[str, str] = field(default_factory=dict)  # contender -> the one whose text is his, too
 
 
 @dataclass(slots=True)
@@ -77,7 +81,8 @@ def write_round(out: Path, given: Sequence[tuple[Case, Texts]], *, seed: int, bu
         dealt = random.sample(sorted(texts.said), len(texts.said))
         letters = dict(zip(LETTERS, dealt, strict=False))
         agent = case.transcript.agent
-        key.cases.append(CaseKey(case.label, case.kind, agent, case.name, case.record, letters, readers))
+        behind = CaseKey(case.label, case.kind, agent, case.name, case.record, letters, readers, texts.same)
+        key.cases.append(behind)
     for reader in {reader for one in key.cases for reader in one.readers}:
         _write(out / "readers" / reader / "words.md", _words("reader"))
     _write(out / "judge" / "words.md", _words("judge"))
@@ -99,7 +104,12 @@ def write_judgement(out: Path) -> list[Path]:
             if one.case not in answers[reader]:
                 raise AnswersMissing(f"{out / 'readers' / reader / ANSWERS} has no heading for {one.case}")
             text = (out / "texts" / name / f"{one.case}.txt").read_text(encoding="utf-8")
-            parts += [f"## Text {letter}", _fenced(text), f"## Answer {letter}", answers[reader][one.case]]
+            parts += [
+                f"## Text {letter}",
+                fenced(_ends_of(text)),
+                f"## Answer {letter}",
+                answers[reader][one.case],
+            ]
             rows.append(f"| {one.case} | {letter} | | | | | |")
         path = out / "judge" / f"{one.case}.md"
         _write(path, "\n\n".join(part.strip() for part in parts) + "\n")
@@ -127,10 +137,12 @@ def _answers(path: Path) -> Mapping[str, str]:
     }
 
 
-def _fenced(text: str) -> str:
-    longest = max((len(run) for run in re.findall(r"`+", text)), default=0)
-    fence = "`" * max(3, longest + 1)
-    return f"{fence}text\n{text}\n{fence}"
+def _ends_of(text: str) -> str:
+    """A text as the judge is shown it: of a very long one the beginning and the end."""
+    left_out = len(text) - JUDGED_START - JUDGED_END
+    if left_out <= 0:
+        return text
+    return f"{text[:JUDGED_START]}\n[... {left_out} characters that the reader saw ...]\n{text[-JUDGED_END:]}"
 
 
 def _words(whose: str) -> str:

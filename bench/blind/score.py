@@ -54,7 +54,11 @@ def judged(out: Path) -> list[Judged]:
             if points is None:
                 raise VerdictIncomplete(f"{path} has no row for case {one.case}, text {letter}")
             size = (out / "texts" / contender / f"{one.case}.txt").stat().st_size
-            found.append(Judged(str(out), one.case, one.agent, one.kind, contender, *points, size))
+            alike = [name for name, other in one.same.items() if other == contender]
+            found += [
+                Judged(str(out), one.case, one.agent, one.kind, name, *points, size)
+                for name in (contender, *alike)
+            ]
     if rows:
         raise VerdictIncomplete(f"{path} has rows of no text: {sorted(rows)}")
     return found

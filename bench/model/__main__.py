@@ -31,9 +31,9 @@ from bench.resume.scoring import judged
 from segue import Segue
 from segue.core.brief.compose import compose
 from segue.core.brief.facts import BriefFacts, facts
+from segue.core.language import sentences
 from segue.core.models.grounding import Grounded, ground
 from segue.core.models.spending import Caps, Price, ceiling
-from segue.core.runs import sentences
 from segue.effects.models import request_of
 from segue.services.brief.runs_summary import RunsSummary
 from segue.services.models import ask as models, config, refine

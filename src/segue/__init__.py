@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from .core.features.checks import Check
     from .core.features.verdict import Gate, Verdict
     from .core.journal.event import Event
+    from .core.ledger.model import Entry
     from .core.memories.model import Memory
     from .core.resume.changes import Delta
     from .core.resume.restoration import Restoration
@@ -63,6 +64,7 @@ if TYPE_CHECKING:
         UnexpectedError,
         UnknownAgent,
         UnknownCheckpoint,
+        UnknownEntry,
         UnknownFeature,
         UnknownHandoff,
         UnknownMemory,
@@ -110,6 +112,7 @@ _HOMES = {
     "Verified": "services.features.verify",
     "Delta": "core.resume.changes",
     "Event": "core.journal.event",
+    "Entry": "core.ledger.model",
     "Memory": "core.memories.model",
     "Pressure": "core.runs.window_pressure",
     "ComparedMemory": "services.memories.curation",
@@ -133,6 +136,7 @@ __all__ = [
     "ConflictError",
     "DamagedError",
     "Delta",
+    "Entry",
     "Event",
     "FeatureExists",
     "FeatureList",
@@ -176,6 +180,7 @@ __all__ = [
     "UnexpectedError",
     "UnknownAgent",
     "UnknownCheckpoint",
+    "UnknownEntry",
     "UnknownFeature",
     "UnknownHandoff",
     "UnknownMemory",

@@ -13,6 +13,7 @@ error texts, so no hint ever holds a destructive one.
     │  ├─ UnknownRun            404
     │  ├─ UnknownFeature        404
     │  ├─ UnknownMemory         404
+    │  ├─ UnknownEntry          404    (entry, candidates): of the ledger, or several begin so
     │  ├─ UnknownHandoff        404
     │  ├─ UnknownKey            404
     │  ├─ Misdirected           421    a request that names another host
@@ -123,6 +124,16 @@ class UnknownFeature(UsageError, code="unknown_feature", http_status=404):
 
 class UnknownMemory(UsageError, code="unknown_memory", http_status=404):
     """No memory has this id, or none that the reader may see."""
+
+
+class UnknownEntry(UsageError, code="unknown_entry", http_status=404, fields=("entry", "candidates")):
+    """No entry of the session's ledger has this id or handle, or more than one begins so."""
+
+    entry = ""
+    candidates: Sequence[dict[str, object]] = ()
+
+    def facts(self) -> dict[str, object]:
+        return {"entry": self.entry, "candidates": list(self.candidates)}
 
 
 class Misdirected(UsageError, code="misdirected", http_status=421):

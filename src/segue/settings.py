@@ -145,7 +145,12 @@ DECLARED: tuple[Setting, ...] = (
     Setting("pressure_threshold", 0.8, "how full the window must be before the recovery is prepared"),
     Setting("notes", "", "folders with notes, in addition to the conventional ones, separated by commas"),
     Setting("habits", True, "whether to learn a project's habits from its runs and mention them in briefs"),
-    Setting("hook_brief_bytes", 2_048, "the maximum size of the brief for an agent"),
+    Setting(
+        "hook_brief_bytes",
+        8_192,
+        "the most bytes that hooks, `run`, `continue`, `resume` and MCP tell a run; it is as short as what"
+        " was said allows",
+    ),
     Setting(
         "gate_stops_max",
         2,

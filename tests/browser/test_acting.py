@@ -69,6 +69,20 @@ def test_an_open_question_is_answered(open_page: OpenPage, cookies: Any, ui: Pag
     assert "the shop's own" in ui.segue("log")
 
 
+def test_an_entry_of_the_ledger_is_dropped_and_opened_again(
+    open_page: OpenPage, cookies: Any, ui: PagesProcess
+) -> None:
+    page = open_page(cookies)
+    page.goto(f"{ui.origin}{SESSION}")
+    said = page.get_by_role("region", name="What was said")
+    said.get_by_role("button", name="Drop: test it with a late clock").click()
+    page.get_by_text("The ledger is corrected.").wait_for()
+    assert "test it with a late clock" not in ui.segue("ledger", "--kind", "item")
+    said.get_by_role("button", name="Reopen: test it with a late clock").click()
+    page.get_by_text("The ledger is corrected.").wait_for()
+    assert "test it with a late clock" in ui.segue("ledger", "--kind", "item")
+
+
 def test_checks_run_and_the_page_shows_what_they_prove(
     open_page: OpenPage, cookies: Any, ui: PagesProcess
 ) -> None:

@@ -9,6 +9,7 @@ from random import Random
 
 import msgspec
 import pytest
+from tests.support.briefs import known
 
 from segue.agents import agents
 from segue.agents.base import HEAD_BYTES, Agent
@@ -85,5 +86,5 @@ def test_damage_is_survived(corpus, kill_count):
             except (ValueError, IndexError):
                 continue
             steps = read(agent, spoilt)
-            text = render_brief(facts([fold(steps)], agent=agent.name), budget=256)
+            text = render_brief(known(steps, agent=agent.name), budget=256)
             assert len(text.encode()) <= 256, (path, number, one.__name__)

@@ -17,12 +17,14 @@ from tests.crash import (
 )
 from tests.support.crash import work
 from tests.support.crash.proof import WORK, Proof, child, open_segue
+from tests.support.said_runs import LATER, MORE
 
 from segue import Segue
 from segue.core.brief.manifest import read
 from segue.core.journal.event import Erased
 from segue.core.sessions import snapshot
 from segue.services.codemap.index import code_map
+from segue.services.ledger.join_sessions import join_sessions
 from segue.services.models import config, ledger as spending
 from segue.services.resume.scenes import stored_scene
 from segue.services.runs.observed import runs_of
@@ -81,6 +83,12 @@ DEATHS += [
     )
     for n in (1, 2)
 ]
+DEATHS += [
+    Death(f"join.{place}", n, "joining")
+    for place in ("ledger.before_commit", "ledger.after_commit", "runs.after_commit", "close.after_commit")
+    for n in (1, 2)
+]
+DEATHS += [Death("join.current.after_commit", 1, "joining")]
 DEATHS += [Death(f"models.{when}_ladder", 1, "asking") for when in ("before", "after")]
 DEATHS += [
     Death(place, n, "asking")
@@ -95,7 +103,7 @@ DEATHS += [
 ]
 ELSEWHERE = set(
     "asking spooling installing uninstalling leaving preparing verifying files recovery "
-    "cleaning syncing searching mapping remembering".split()
+    "cleaning syncing searching mapping remembering joining".split()
 )
 """Tasks whose remains are looked at by tests of their own."""
 
@@ -227,6 +235,44 @@ def test_a_sync_that_a_kill_interrupts_is_finished_by_the_next_with_the_same_out
         for stream, _ in seg.workspace.store.streams():
             verify_chain(seg.workspace.store.read(stream))
     assert found == whole_outcome(tmp_path)
+
+
+@deaths("joining")
+def test_a_join_that_a_kill_interrupts_leaves_readable_sessions_and_is_finished_by_the_next(
+    death: Death, tmp_path: Path
+) -> None:
+    die(death, tmp_path)
+    with work.open_agents(str(tmp_path)) as seg:
+        first, *others = sorted(seg.list(), key=lambda card: card.created)
+        texts = [{entry.text for entry in seg.session(one.id).state.said} for one in others]
+        assert LATER in texts[0] and MORE in texts[1], "what joins another one keeps what it has"
+        join_sessions(seg.workspace, first.id, [one.id for one in others])
+        found = joined_outcome(seg, first.id)
+        assert rebuild(seg.workspace, check=True).different == []
+        seg.sync()
+        join_sessions(seg.workspace, first.id, [one.id for one in others])
+        assert joined_outcome(seg, first.id) == found, "a second time changes nothing"
+        for stream, _ in seg.workspace.store.streams():
+            verify_chain(seg.workspace.store.read(stream))
+    (tmp_path / "whole").mkdir()
+    work.joining(str(tmp_path / "whole"), "")
+    with work.open_agents(str(tmp_path / "whole")) as seg:
+        [keep] = [card.id for card in seg.list() if card.status != "abandoned"]
+        assert joined_outcome(seg, keep) == found, "it is as if it had been done in one go"
+
+
+def joined_outcome(seg: Segue, keep: str) -> tuple[object, ...]:
+    """What a join leads to: the ledger, what was declared, the runs, and what became of the sessions."""
+    state = seg.session(keep).state
+    said = [(entry.kind, entry.text, entry.state) for entry in state.said]
+    declared = [
+        [(item.text, item.status) for item in state.items], [one.text for one in state.decisions],
+        [one.text for one in state.questions], [one.text for one in state.findings],
+    ]  # fmt: skip
+    runs = {run.id for run in seg.runs() if run.session == keep}
+    closed = [(card.status, seg.session(card.id).state.end_reason == f"joined into {keep}")
+              for card in sorted(seg.list(), key=lambda card: card.created)]  # fmt: skip
+    return said, declared, runs, closed, seg.session().id == keep, len(seg.recall("*"))
 
 
 @deaths("searching")

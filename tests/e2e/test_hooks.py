@@ -126,7 +126,9 @@ def test_after_a_compaction_the_run_is_told_where_it_stands(rig: MakeRig, agent:
         told = made.model.sent("after compaction 1 of this run", after=after)
         assert told, log(made)
         request = next(one for one in made.model.requests if one.number == told[-1].request)
-        assert json.dumps(request.body).count("[segue] Where") == 1, "the brief stands in the window once"
+        said = json.dumps(request.body)
+        assert said.count("[segue] What the summary of this run lacks") == 1, "it stands in the window once"
+        assert "build the calculator, please" in said.partition("[segue] What the summary")[2]
         return
     made = rig(agent, scripts=[WORK, HELLO, MORE])
     config = made.home / ".codex" / "config.toml"
@@ -136,6 +138,21 @@ def test_after_a_compaction_the_run_is_told_where_it_stands(rig: MakeRig, agent:
     before = len(made.model.requests)
     made.run(agent, "SCRIPT:hello go on", resume=first.native)
     assert made.model.sent("after compaction 1 of this run", after=before), log(made)
+
+
+def test_a_summary_that_says_everything_needs_no_word_after_it(rig: MakeRig) -> None:
+    """Claude Code asks the hook after a compaction before it has written down the summary."""
+    made = rig("claude-code", scripts=[WORK, HELLO, MORE])
+    made.model.summary = "The user wants: build the calculator, please. Never touch legacy/."
+    init(made, "claude-code")
+    first = made.run("claude-code", "SCRIPT:more build the calculator, please. Never touch legacy/.")
+    after = len(made.model.requests)
+    made.run("claude-code", "/compact", resume=first.native)
+    assert made.model.sent("When you summarise, keep", after=after), log(made)
+    after = len(made.model.requests)
+    made.run("claude-code", "SCRIPT:hello go on", resume=first.native)
+    assert made.model.sent("Never touch legacy/", after=after), "it stands in the summary"
+    assert not made.model.sent("What the summary of this run lacks", after=after), log(made)
 
 
 @pytest.mark.parametrize("agent", GATED)

@@ -15,7 +15,7 @@ from tests.install.conftest import TOOLS, done
 from segue import __version__
 
 pytestmark = pytest.mark.timeout(900)
-BYTES_MAX = 34_000_000
+BYTES_MAX = 36_000_000
 PACKAGES_MAX = 6
 
 

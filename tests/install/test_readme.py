@@ -69,7 +69,7 @@ def installed(clone: Path, environment: dict[str, str]) -> dict[str, str]:
 
 
 def test_no_block_of_the_readme_is_left_out() -> None:
-    assert sorted(kind for kind, _ in BLOCKS) == ["", "", "console", "python"]
+    assert sorted(kind for kind, _ in BLOCKS) == ["", "", "console", "console", "python"]
     lines = [line.partition("#")[0].strip() for line in block("make demo").splitlines()]
     assert set(lines) == BY_CI and "make lint test test-all" in (ROOT / ".ci" / "run").read_text()
     assert re.search(r"^test-install: demo ", (ROOT / "Makefile").read_text(), re.MULTILINE)
@@ -88,6 +88,9 @@ def test_what_is_installed_as_the_readme_says_does_what_it_shows(
     expected = [line for line in shown.splitlines() if not line.startswith("$ ")]
     assert [line for line in told.splitlines()[1:] if line] == expected[1:]
     assert told.splitlines()[0].startswith("[segue] Where the last run stopped (codex, ")
+    ledger = [line[2:] for line in block("segue ledger", "console").splitlines() if line.startswith("$ ")]
+    told = done("bash", "-e", "-c", "\n".join(ledger), cwd=empty, env=env)
+    assert "Never touch the legacy login in src/old. (user" in told and "withdrawn: " in told
     (empty / "library.py").write_text(block("from segue import Segue", "python"))
     done(python, "library.py", cwd=empty, env=env)
     assert "Refactor authentication to JWT" in done("segue", "status", cwd=empty, env=env)

@@ -27,8 +27,8 @@ PACKAGE = ROOT / "src" / "segue"
 TESTS = ("tests/unit", "tests/properties")
 MODULES = (
     "core/memories/ranking.py", "core/brief/*.py", "core/runs/tree.py", "core/runs/outcomes.py",
-    "core/runs/command_lines.py", "core/supervision/*.py", "services/supervision/*.py",
-    "core/sessions/*.py", "services/sessions/*.py",
+    "core/runs/command_lines.py", "core/runs/*_effects.py", "core/supervision/*.py",
+    "services/supervision/*.py", "core/sessions/*.py", "services/sessions/*.py",
 )  # fmt: skip
 TEST_SECONDS_MAX = 30
 """A test that takes longer with a change in force has noticed it: it hangs."""

@@ -27,11 +27,6 @@ EQUIVALENT: dict[tuple[str, str, str], str] = {
         "1.0 → 2.0",
     ): _NO_TEXT,
     (
-        "core/brief/facts.py",
-        "message.at > digest.planned and not is_weak(message.text) and not _ADDS.match(message.text)",
-        "> → >=",
-    ): "a step is a message or a plan, never both",
-    (
         "core/brief/trail_words.py", "_outcome = lru_cache(maxsize=256)(outcome)", "256 → 512",
     ): "how many answers are remembered changes none of them",
     (

@@ -10,7 +10,9 @@ from hypothesis import strategies as st
 from segue.core import event_kinds as ev
 from segue.core.features.checks import Check
 from segue.core.features.verdict import DECLARED
-from segue.core.sessions import commands as do, feature_commands as fc
+from segue.core.ledger import sayings as said
+from segue.core.ledger.model import KINDS, Entry, HeardUpTo
+from segue.core.sessions import commands as do, feature_commands as fc, ledger_commands as lc
 from segue.core.sessions.commands import Command, DecidedBatch, decide_all
 from segue.core.sessions.state import AgentState, Context, Metrics, SessionState
 from segue.services.sessions.repository import fold_all
@@ -50,6 +52,28 @@ splices = st.tuples(
 checks: st.SearchStrategy[Check] = st.builds(
     Check, st.tuples(st.sampled_from(["true", "pytest"])), proves=st.sampled_from([(), (1,), (2,), (9,)])
 )
+messages = st.sampled_from([
+    "Add a button.\n1. make it blue\n2. make it big", "Never push to main.", "You may push the docs.",
+    "Forget the button.", "thanks, perfect", "go on", "No, that is wrong.", "What is left?", "  ",
+])  # fmt: skip
+lists = st.lists(
+    st.tuples(words, st.sampled_from(["pending", "active", "done", "dropped", "?"])), min_size=1, max_size=3
+)
+numbers = st.integers(0, 6)
+sayings: st.SearchStrategy[said.Saying] = st.one_of(
+    st.builds(said.Message, numbers, st.just(1e9), numbers, messages | texts),
+    st.builds(said.Listed, numbers, st.just(0.0), numbers, st.sampled_from(["todo", "report"]), words, lists),
+    st.builds(said.Chosen, numbers, st.just(1e9), numbers, words),
+    st.builds(said.TurnEnded, numbers, st.just(1e9), numbers, messages, words, numbers),
+    st.builds(said.TakenBack, numbers, st.just(1e9), numbers, numbers),
+)
+runs = st.sampled_from(["codex/r1", "claude-code/r2"])
+entries: st.SearchStrategy[Entry] = st.builds(
+    Entry, st.sampled_from(["aaaa000001", "aaaa000002", "bbbb000001"]), st.sampled_from(KINDS), words,
+    at=st.sampled_from(["", "2026-01-01T00:00:00.000000Z", "2026-01-16T00:00:00.000000Z"]),
+    since=st.sampled_from(["", "2026-01-17T00:00:00.000000Z"]), corrected=st.sampled_from(["", "user"]),
+)  # fmt: skip
+heard = st.dictionaries(runs, st.builds(HeardUpTo, numbers), max_size=2)
 commands: st.SearchStrategy[Command] = st.one_of(
     st.builds(do.Add, words),
     st.builds(do.Begin, words, st.booleans()),
@@ -85,6 +109,25 @@ commands: st.SearchStrategy[Command] = st.one_of(
     st.builds(fc.RemoveFeature, names, texts),
     st.builds(fc.MoveFeature, names, st.sampled_from([*DECLARED, "passing", "complete"]), texts),
     st.builds(fc.Report, names, words, st.integers(0, 9), st.integers(0, 9), texts),
+    st.builds(lc.AddEntry, st.sampled_from(KINDS), words, st.sampled_from(["", "aaaa000001", "zzzz"])),
+)
+observed: st.SearchStrategy[Command] = st.one_of(
+    st.builds(lc.KeepSaid, runs, st.lists(sayings, max_size=3).map(tuple)),
+    st.builds(lc.JoinLedger, names, st.lists(entries, max_size=3).map(tuple), heard),
+)
+"""What only Segue itself says."""
+
+
+class _Correct(do.Command):
+    """Correct one of the entries that are there."""
+
+    nth: int
+    state: str
+    text: str | None
+
+
+corrections: st.SearchStrategy[Command] = st.builds(
+    _Correct, st.integers(0, 9), st.sampled_from(["", "open", "done", "withdrawn"]), st.none() | words
 )
 
 
@@ -101,6 +144,7 @@ batches = st.lists(
 """For a real session: agents' states are saved by its own method."""
 ops = st.lists(
     st.lists(commands, min_size=1, max_size=3)
+    | st.lists(observed | corrections, min_size=1, max_size=2)
     | st.builds(lambda n, life: [_Back(n, life)], st.integers(0, 9), st.booleans()),
     max_size=25,
 )
@@ -128,6 +172,11 @@ def grow(batches: list[list[Command]], seconds: list[int], *, goal: str = "goal"
 
 
 def _resolved(command: Command, states: list[SessionState]) -> Command:
+    if isinstance(command, _Correct):
+        there = states[-1].said
+        id = there[command.nth % len(there)].id if there else "none"
+        state: Any = command.state or None
+        return lc.CorrectEntry(id, state, command.text)
     if not isinstance(command, _Back):
         return command
     then = states[max(1, len(states) - 1 - command.steps)] if len(states) > 1 else states[0]

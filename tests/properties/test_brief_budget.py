@@ -9,14 +9,17 @@ from typing import Any
 import msgspec
 from hypothesis import example, given, strategies as st
 from tests.properties.steps import runs, short, texts
+from tests.support.briefs import known
 from tests.support.examples import examples
 from tests.support.long_story import story
 
+from segue.core.base.page import cut, size
 from segue.core.brief.compose import compose, marked_down
-from segue.core.brief.facts import BriefFacts, PlanLine, Probe, facts
+from segue.core.brief.facts import BriefFacts, PlanLine, Probe
 from segue.core.brief.manifest import Manifest, manifest
-from segue.core.brief.page import cut, size
 from segue.core.brief.requests import Requests
+from segue.core.ledger.model import KINDS, Entry
+from segue.core.ledger.standing import Standing, standing
 from segue.core.runs.digest import fold, trail
 from segue.core.runs.model import Failure, SaidText, UserMessage
 from segue.core.runs.steps import Step
@@ -35,12 +38,18 @@ wants = st.builds(
     before=st.none() | messages,
 )  # fmt: skip
 folded = st.sampled_from([fold(story(seed, calls=20 * seed)[: -(seed % 5) - 1]) for seed in range(1, 6)])
+said = st.builds(
+    Entry, id=st.integers(0, 10**6).map(str), kind=st.sampled_from(KINDS), text=texts,
+    state=st.sampled_from(["open", "active", "answered", "done", "withdrawn"]),
+    by=st.sampled_from(["user", "codex"]), answers=texts, reply=texts, of=st.sampled_from(["", "1", "2"]),
+)  # fmt: skip
+standings = st.lists(said, max_size=12).map(standing)
 pictures = st.builds(
     BriefFacts,
     agent=st.sampled_from(["", "codex"]), run=short, project=short, status=short, branch=short, folder=short,
     when=st.sampled_from([0.0, 1_794_700_000.0]), ending=short, context=st.integers(0, 300_000),
     window=st.sampled_from([0, 200_000]), chars=st.integers(0, 10**8), calls=st.integers(0, 99), goal=texts,
-    wanted=wants, first=texts, rules=many, plan_done=many, plan_total=st.integers(0, 20),
+    wanted=wants, standing=standings, rules=many, plan_done=many, plan_total=st.integers(0, 20),
     plan=st.lists(st.builds(PlanLine, text=texts, state=states, reason=short), max_size=14),
     trail=folded.map(trail), tree=folded.map(lambda digest: digest.tree),
     thought=st.none() | st.builds(SaidText, texts, st.integers(1, 999)),
@@ -73,7 +82,7 @@ def test_no_form_of_any_picture_is_over_its_budget_or_holds_a_control_character(
 @given(runs, budgets)
 def test_no_brief_of_any_steps_is_over_its_budget(steps: list[Step], budget: int) -> None:
     probe = Probe(now=1_794_710_000.0, branch="main", dirty=("src/app.py",), commits=("Add rows",))
-    for form, text in forms(facts([fold(steps)], probe=probe, agent="codex"), budget).items():
+    for form, text in forms(known(steps, probe=probe, agent="codex"), budget).items():
         assert len(text.encode("utf-8")) <= budget, form
 
 
@@ -103,6 +112,7 @@ def test_goal_work_next_step_and_what_is_broken_are_in_every_brief(
         extra,
         agent=agent, branch=branch, ending="the model could not be reached at the end" if ending else "",
         goal=" ".join(["GGG", *goal]), failing=[Failure("BBB run", " ".join(why), 3)], wanted=Requests(),
+        standing=Standing(),
         plan=[PlanLine(" ".join(["NNN", *now]), "active"), PlanLine(" ".join(["TTT", *then]), "next")],
     )  # fmt: skip
     for form, text in forms(shown, budget).items():

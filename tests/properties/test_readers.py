@@ -7,14 +7,13 @@ from typing import Any
 
 import msgspec
 from hypothesis import given, strategies as st
+from tests.support.briefs import known
 from tests.support.examples import examples
 
 from segue.agents import agent
 from segue.agents.base import decode_line
 from segue.agents.common import repaired_json, seconds
-from segue.core.brief.facts import facts
-from segue.core.runs.digest import fold
-from segue.core.runs.inherited import split_brief
+from segue.core.runs.brief_text import split_brief
 from segue.core.runs.steps import Step
 from segue.effects.files.growing_file import chunks
 from segue.services.brief.brief import render_brief as brief
@@ -50,7 +49,7 @@ def test_any_json_is_read_without_a_fault(records, one_document):
     for name in MAKERS:
         steps = read(name, "\n".join(lines).encode())
         assert _steps.decode(msgspec.json.encode(steps)) == steps
-        assert len(brief(facts([fold(steps)], agent=name), budget=256).encode()) <= 256
+        assert len(brief(known(steps, agent=name), budget=256).encode()) <= 256
 
 
 @given(st.binary(max_size=200))

@@ -8,7 +8,8 @@ A case begins with ``## `` and a sentence. Then one step a line, a word and its 
   ``create PATH | text``, ``delete PATH`` and ``tool NAME ARGUMENTS``;
 - ``ok``, ``failed``, ``exit N``, ``unknown``: the result of the last call, with its output;
 - ``refused``: the user rejected the last call, with these words;
-- ``process ID``, ``settled ID``: the last call goes on in the background; it has ended;
+- ``process ID``, ``settled ID``: the last call goes on in the background; it has ended, or
+  ``settled ID failed TEXT``; ``poll ID``, ``typed ID TEXT``: a call that asks it for output, or types;
 - ``plan``: items, as in ``[x] done; [>] now; [ ] open``;
 - ``folder``, ``branch``, ``end``, ``interrupt``, ``fault`` (of the model), ``recap``, ``given``;
 - ``clock``: the time of the next step, as in ``2026-03-04 09:12``;
@@ -47,11 +48,12 @@ from tempfile import TemporaryDirectory
 from typing import Any, Literal
 
 from msgspec import structs
+from tests.support.briefs import known as known_after
 
 from segue.core.base.persistent_list import Rows
 from segue.core.base.persistent_places import Places
 from segue.core.brief.compose import compose
-from segue.core.brief.facts import Claim, Probe, facts
+from segue.core.brief.facts import Claim, Probe
 from segue.core.brief.long_brief import account
 from segue.core.brief.manifest import manifest
 from segue.core.features.model import Feature
@@ -125,9 +127,10 @@ class Example:
             return brief_of_transcript(path, self.agent, budget=budget, form=form)
 
     def _composed(self, budget: int) -> str:
-        runs = [fold(steps) for steps in reversed(self.runs) if steps]
+        runs = [steps for steps in self.runs if steps]
         session = _session(self.declared) if self.declared else None
-        known = facts(runs, session, self.probe, self.declared.get("memory", ()), agent="codex" * bool(runs))
+        memories, agent = self.declared.get("memory", ()), "codex" * bool(runs)
+        known = known_after(*runs, session=session, probe=self.probe, memories=memories, agent=agent)
         known.notices = self.declared.get("notice", [])
         known.claims = [
             Claim("risk", text, ("s1", "s2", "s3"), "agent") for text in self.declared.get("claim", ())
@@ -135,7 +138,7 @@ class Example:
         if self.form == "manifest":
             return manifest(known, budget, "segue show r1").decode()
         if self.form == "account":
-            return account(known, runs[0], gather(self.steps).blocks, budget, "segue show r1")
+            return account(known, fold(self.steps), gather(self.steps).blocks, budget, "segue show r1")
         return compose(known, budget)
 
     def lines(self, budget: int = 0) -> list[str]:
@@ -156,13 +159,20 @@ class Example:
             steps.append(Prompt(at, text, "" if word == "user" else word))  # type: ignore[arg-type]
         elif word in ("run", "read", "search", "agent", "ask", "edit", "create", "delete", "tool"):
             steps.append(_call(at, f"c{len(steps)}", word, text))
+        elif word == "poll":
+            steps.append(Call(at, f"c{len(steps)}", "BashOutput", "other", text, process=text))
+        elif word == "typed":
+            process, _, typed = text.partition(" ")
+            steps.append(Call(at, f"c{len(steps)}", "write_stdin", "run", typed, process=process))
         elif word in ("ok", "failed", "unknown", "exit", "process"):
             steps.append(_result(at, _last_call(steps).id, word, text))
         elif word == "refused":
             call = _last_call(steps).id
             steps += [Interrupt(at, text, call), Result(at, call)]
         elif word == "settled":
-            steps.append(Settled(at, text.split(" ")[0], True))
+            process, _, said = text.partition(" ")
+            failed = said.split(" ")[0] == "failed"
+            steps.append(Settled(at, process, not failed, said.removeprefix("failed").strip()))
         elif word == "plan":
             items = [item.strip() for item in text.split(";")]
             steps.append(Plan(at, tuple(PlanItem(item[4:], _STATES[item[1]]) for item in items)))

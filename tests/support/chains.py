@@ -19,11 +19,17 @@ from msgspec.structs import replace
 from tests.support.runs import environment, opened
 
 from segue import Segue
+from segue.agents import agent as agent_of, traits_of
 from segue.agents.cline.install import EVENTS as CLINE_MODES
+from segue.agents.hooks import HookEvent
 from segue.agents.install import installer
 from segue.core.runs.steps import Call, Change, End, Fault, Given, Model, Prompt, Result, Say, Start, Step
+from segue.services.brief.for_hooks import brief_for_hook
+from segue.services.brief.project_brief import told_bytes
 from segue.services.hooks.handler import answered
+from segue.services.hooks.spool_drain import drain
 from segue.services.workspace.data_folder import DataFolder
+from segue.services.workspace.open_workspace import open_workspace
 from segue.surfaces.hook import installed_file
 from segue.testing.transcripts import placed
 
@@ -140,12 +146,23 @@ class ChainRun:
         """The agent starts, or empties its window, and is told something."""
         self.starts += 1  # agents send the time as well, so that no two starts are the same
         text = self.call(self.hooks.start, source=source, timestamp=self.starts)
+        if source in ("startup", "clear") and traits_of(agent_of(self.agent)).takes_context_at_prompts:
+            self.brief = self._told_to_go_on() or self.brief
         self.brief = text or self.brief
         if source == "startup":
             self.add(Start(0, "start", self.native, str(self.folder)), Model(0, "model-1"))
         if text and self.hooks.writes_brief:
             self.add(Given(0, text))
         return text
+
+    def _told_to_go_on(self) -> str:
+        """What the run would be told with its first prompt if that only said to go on."""
+        event = HookEvent(
+            self.agent, "start", self.native, str(self.folder), str(self.path or ""), "startup", "go on"
+        )
+        with open_workspace(folder=self.folder, environment=self.chain.env, actor=self.agent) as workspace:
+            drain(workspace, commands=False)
+            return brief_for_hook(workspace, event, budget=told_bytes(workspace)).text
 
     def hide(self) -> None:
         """Write nothing from now on; hooks are told where the transcript will be, as far as they ever are."""
@@ -179,11 +196,18 @@ class ChainRun:
         told = {"prompt": text, "text": text, "userPromptSubmit": {"prompt": text}}
         if self.path is not None and len(self.steps) > 3:
             self.add(Prompt(0, text))
-            self.call(self.hooks.prompt, **told)
+            self._heard(self.call(self.hooks.prompt, **told))
         else:
-            self.call(self.hooks.prompt, **told)
+            self._heard(self.call(self.hooks.prompt, **told))
             self.add(Prompt(0, text))
         return self
+
+    def _heard(self, text: str) -> None:
+        """Take in what a hook said with a prompt."""
+        if text.startswith("[segue]"):
+            self.brief = text
+            if self.hooks.writes_brief:
+                self.add(Given(0, text))
 
     def edits(self, path: str) -> ChainRun:
         """A small piece of work."""

@@ -22,8 +22,9 @@ from tests.support import workplace
 from tests.support.followed import Followed
 from tests.support.models import DECIDED, Replay, openai
 from tests.support.postgres_store import url_for
+from tests.support.said_runs import place_split
 from tests.support.told_runs import ToldRun
-from tests.support.workplace import FIRST_RUN, SECOND_RUN, Workplace
+from tests.support.workplace import FIRST_RUN, Workplace
 
 from segue.surfaces.cli.main import main
 
@@ -42,7 +43,10 @@ class Sample(NamedTuple):
     stdin: str = ""
 
 
-_STARTED = json.dumps({"session_id": SECOND_RUN, "hook_event_name": "SessionStart", "source": "clear"})
+_TOLD_RUN = "3c8e0f21-66bb-4d2c-9a4e-1d0c9b8e7f60"
+_STARTED = json.dumps({"session_id": _TOLD_RUN, "hook_event_name": "UserPromptSubmit", "prompt": "go on"})
+_SPLIT = [f"{{told[sessions join][0][sessions][{number}]}}" for number in (0, 1)]
+"""The ids of sessions that look like one piece of work, once they were told."""
 STORY: tuple[Sample, ...] = (
     Sample("segue", ""),
     Sample("version", "--version"),
@@ -71,6 +75,20 @@ STORY: tuple[Sample, ...] = (
     Sample("brief --explain", f"brief {FIRST_RUN} --explain"),
     Sample("since", "since --from 2d"),
     Sample("sync", "sync"),
+    Sample("ledger", "ledger --all"),
+    Sample("ledger", "ledger --kind rule"),
+    Sample("ledger add", "ledger add rule 'Never push to main.'"),
+    Sample("ledger edit", "ledger edit {told[ledger add][entries][0][handle]} 'Never push.'"),
+    Sample("ledger drop", "ledger drop {told[ledger add][entries][0][handle]} --why 'it moved'"),
+    Sample("ledger reopen", "ledger reopen {told[ledger add][entries][0][id]}"),
+    Sample("ledger add", "ledger add item 'tell the team'"),
+    Sample("ledger done", "ledger done {told[ledger add][entries][0][handle]}"),
+    Sample("completion --words", "completion --words entries"),
+    Sample("sessions list", "sessions"),
+    Sample("sessions list --ids", "sessions list --ids"),
+    Sample("sessions join", "-C {root}/split sessions join"),
+    Sample("sessions join --dry-run", f"-C {{root}}/split sessions join {_SPLIT[0]} {_SPLIT[1]} --dry-run"),
+    Sample("sessions join --yes", f"-C {{root}}/split sessions join {_SPLIT[0]} {_SPLIT[1]} --yes"),
     Sample("hold", "hold"),
     # -- working
     Sample("checkpoint", "checkpoint --name before --note 'all green' --begin 'refuse expired ones'"),
@@ -135,9 +153,9 @@ STORY: tuple[Sample, ...] = (
     Sample("run", "run --agent claude --check 'test -f good.txt' --max-runs 2"),
     Sample("continue", "continue --in claude --headless --max-runs 1"),
     Sample("mcp", "mcp"),
-    Sample("hook", "hook claude-code SessionStart", '{"session_id": "x", "hook_event_name": "SessionStart"}'),
-    Sample("hook", "hook claude-code SessionStart", _STARTED),
-    Sample("show --told", f"show {SECOND_RUN} --told"),
+    Sample("hook", "hook claude-code UserPromptSubmit", '{"session_id": "x", "prompt": "go on"}'),
+    Sample("hook", "hook claude-code UserPromptSubmit", _STARTED),
+    Sample("show --told", f"show {_TOLD_RUN} --told"),
     Sample("statusline", "statusline", "{}"),
     # -- leaving and coming back
     Sample("start", "start 'Sell bread' --item dough --item oven --id bread"),
@@ -270,6 +288,10 @@ def _prepared(place: Workplace, root: Path, patch: pytest.MonkeyPatch) -> None:
         test, "E   KeyError: 'JWT_SECRET'\nFAILED tests/test_auth.py::test_login\n1 failed in 0.12s"
     )
     run.edited("auth.py", 'os.environ["JWT_SECRET"]', mended).ran(test).over().placed(place.home)
+    (root / "split").mkdir()
+    place_split(place.home, root / "split")
+    with place.open(root / "split") as segue:
+        segue.sync()
     patch.chdir(place.shop)
     with place.open() as segue:
         segue.make_current(workplace.SHOP_SESSION)

@@ -35,9 +35,15 @@ class Agent:
         said = self.raw(event, json.dumps({**base, **told}).encode())
         return dict(json.loads(said)) if said.startswith(b"{") else {"text": said.decode()} if said else {}
 
-    def start(self, source: str = "startup", native: str = "now-1", **told: Any) -> str:
-        said = self.call("SessionStart", native, source=source, **told)
-        return str(said.get("hookSpecificOutput", {}).get("additionalContext", ""))
+    def start(
+        self, source: str = "startup", native: str = "now-1", prompt: str = "go on", **told: Any
+    ) -> str:
+        """What a run is told before its model sees anything: at its start, and with its first prompt."""
+        said = [self.call("SessionStart", native, source=source, **told)]
+        if source in ("startup", "clear"):
+            said.append(self.call("UserPromptSubmit", native, prompt=prompt, **told))
+        contexts = [str(one.get("hookSpecificOutput", {}).get("additionalContext", "")) for one in said]
+        return "\n".join(filter(None, contexts))
 
     def open(self) -> Segue:
         return opened(self.home, self.project)

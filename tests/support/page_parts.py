@@ -24,9 +24,9 @@ TURNED = "user\u202eresu\u202c \u2066isolated\u2069 \u200fmark \u061c end"
 LONE = "half \ud800 of a pair \udfff"
 HOSTILE = " ".join((*MARKUP, CODES, TURNED))
 ELEMENTS = frozenset(
-    "html head meta title link script body a header nav form label input span main p section h1 h2 ul ol li"
-    " div strong time meter progress code pre details summary button textarea select option mark table thead"
-    " tbody tr th td br footer noscript".split()
+    "html head meta title link script body a header nav form label input span main p section h1 h2 h3 ul ol"
+    " li div strong time meter progress code pre details summary button textarea select option mark table"
+    " thead tbody tr th td br footer noscript".split()
 )
 """The elements that pages are made of."""
 ADDRESSES = ("href", "src", "action", "hx-get", "formaction")

@@ -169,7 +169,8 @@ class Rig:
         """Start an agent without a screen on a prompt; ``first`` and ``more`` are words for its command line,
         right after its name and before the prompt."""
         command, *options = COMMAND[agent](resume)
-        return self.spawn([command, *first, *options, *more, prompt], name=agent, **environment)
+        before = ["--"] if agent == "codex" else []  # or it takes "resume" for a command of its own
+        return self.spawn([command, *first, *options, *more, *before, prompt], name=agent, **environment)
 
     def run(
         self, agent: str, prompt: str, *more: str, resume: str = "", first: Sequence[str] = (),

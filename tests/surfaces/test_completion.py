@@ -151,12 +151,13 @@ def test_the_words_that_the_scripts_ask_for_come_from_the_store(started: Cli) ->
     assert asked == {
         "sessions": ["jwt"], "features": ["login"], "checkpoints": ["before-refactor"],
         "items": ["auth middleware", "analyse codebase", "token validation"],
+        "entries": ["done", "drop", "reopen", "edit", "add"],
     }  # fmt: skip
     assert started("completion", "--words", "items", "--json").value == asked["items"]
 
 
 def test_where_nothing_is_stored_no_words_are_found_and_no_store_is_made(cli: Cli, home: Path) -> None:
-    for kind in ("items", "features", "checkpoints"):
+    for kind in ("items", "features", "checkpoints", "entries"):
         assert cli("completion", "--words", kind, code=64).out == ""
     assert not (home / "segue").exists()
 

@@ -25,6 +25,7 @@ EXAMPLES: list[errors.SegueError] = [
     errors.UnknownAgent("m"),
     errors.UnknownRun("m"),
     errors.UnknownFeature("m"),
+    errors.UnknownEntry("m"),
     errors.UnknownMemory("m"),
     errors.BudgetTooSmall("m"),
     errors.BadValue("m"),

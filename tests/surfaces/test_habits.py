@@ -97,11 +97,13 @@ def test_a_rule_is_offered_and_stands_only_once_it_was_accepted(
     assert rule["state"] == "offered" and rule["held"] == 5
     run = ToldRun(str(project), native="0a1b2c3d-9", at=time.time() - 60).asked("Mend the tax")
     run.edited("shop/tax.py").placed(home)
-    assert "legacy ledger" not in known("brief").out
+    for entry in known("ledger", "--kind", "rule", "--json").value:
+        known("ledger", "drop", entry["id"])
+    assert "RULES" not in known("brief").out
     known("habits", "--accept", rule["id"])
     assert "RULES: Never touch the legacy ledger tables" in known("brief").out
     known("habits", "--off", rule["id"])
-    assert "legacy ledger" not in known("brief").out
+    assert "RULES" not in known("brief").out
 
 
 def test_an_agent_cannot_make_a_rule_stand(known: Cli) -> None:

@@ -199,7 +199,7 @@ def test_opencode_puts_the_facts_into_the_instructions_of_a_compaction(home: Pat
     opencode = Agent(home, project, "opencode")
     place(home, project, "opencode", native="ses_1", ends=False, old=20)
     said = opencode.call("compact", "ses_1")["context"]
-    assert said.startswith("When you summarise, keep every fact below") and "make deploy" in said
+    assert said.startswith("When you summarise, keep the words below") and "Make the login use tokens" in said
     with opencode.open() as segue:
         assert [one.kind for one in delivered_to(segue.workspace, "opencode", "ses_1")] == ["steer"]
 
@@ -215,8 +215,10 @@ def test_after_a_compaction_a_run_is_told_of_itself_as_of_one_that_goes_on(
         said = caller.call("start", source="compact")["context"]
     else:
         said = caller.start("compact", transcript_path=str(path))
-    assert said.startswith("[segue] Where the work stands (") and "(after compaction 1 of this run)" in said
-    assert "last run" not in said and "last turn" not in said.partition("\n")[0]
+    assert (
+        said.startswith("[segue] What the summary of this run lacks") and "Make the login use tokens" in said
+    )
+    assert "(after compaction 1 of this run)" in said and "last run" not in said
 
 
 def test_when_the_window_is_nearly_full_the_recovery_is_prepared_and_the_run_is_told_once(
@@ -337,15 +339,16 @@ def test_an_end_is_kept_and_the_recovery_prepared(agent: Agent) -> None:
 # -- other agents ----------------------------------------------------------------------------------
 
 STARTUP = {"session_id": "n", "source": "startup"}
+ASKED = {"session_id": "n", "prompt": "go on"}
 
 
 @pytest.mark.parametrize(
     ("name", "event", "told", "where"),
     [
-        ("codex", "SessionStart", STARTUP, ("hookSpecificOutput", "additionalContext")),
-        ("gemini-cli", "SessionStart", STARTUP, ("hookSpecificOutput", "additionalContext")),
+        ("claude-code", "UserPromptSubmit", ASKED, ("hookSpecificOutput", "additionalContext")),
+        ("codex", "UserPromptSubmit", ASKED, ("hookSpecificOutput", "additionalContext")),
+        ("gemini-cli", "BeforeAgent", ASKED, ("hookSpecificOutput", "additionalContext")),
         ("opencode", "start", STARTUP, ("context",)),
-        ("cline", "TaskStart", {"taskId": "n"}, ("contextModification",)),
         ("cline", "UserPromptSubmit", {"taskId": "n"}, ("contextModification",)),
     ],
 )  # fmt: skip
@@ -379,8 +382,8 @@ def test_a_call_that_gemini_wrote_nowhere_is_known_from_the_hook_before_it(
     tool("BeforeTool", "make lint")
     tool("AfterTool", "make lint")
     tool("BeforeTool", "make release")
-    told = {"session_id": "next-1", "cwd": str(agent.project), "source": "startup"}
-    said = json.loads(agent.raw("SessionStart", json.dumps(told).encode()))
+    told = {"session_id": "next-1", "cwd": str(agent.project), "prompt": "go on"}
+    said = json.loads(agent.raw("BeforeAgent", json.dumps(told).encode()))
     text = said["hookSpecificOutput"]["additionalContext"]
     assert "make release" in text and "NO RESULT YET" in text and "make lint" not in text
 

@@ -39,6 +39,7 @@ continue one --in claude --max-runs 1 --headless | hold
 export one --output {outside}/one.json | import {outside}/one.json --as again | backup | cleanup --dry-run
 rebuild --check | recover | scrub nothing-here | doctor | model show | spend | config | trust --yes
 search goal | usage | usage --all | statusline | habits | stats | map | map affected
+ledger | ledger --all --explain | ledger add rule "No." | sessions | sessions join
 export one --format html | export one --format markdown
 init --agent claude-code --yes | init --agent opencode --yes | uninit --agent claude-code --yes | off | on
 completion bash | start "a goal" --id other | switch one | pause | switch other | complete --force enough
@@ -119,7 +120,7 @@ def test_no_tool_of_mcp_runs_a_program_that_the_repository_names(hostile: Hostil
         ("since", {}), ("search", {"query": "goal"}), ("recovery", {"action": "prepare"}),
         ("recovery", {"action": "bootstrap"}), ("recovery", {"action": "pressure"}),
         ("recovery", {"action": "check"}), ("recovery", {"action": "habits"}), ("map", {}),
-        ("handoff", {"to": "opencode"}),
+        ("handoff", {"to": "opencode"}), ("ledger", {"action": "list"}),
     ]  # fmt: skip
     assert {name for name, _ in calls} == {tool.name for tool in TOOLS}
     for number, (name, arguments) in enumerate(calls, 1):

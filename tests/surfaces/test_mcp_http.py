@@ -79,7 +79,7 @@ def test_the_tools_are_those_of_the_other_way(server: SegueServer, project: str)
 
     found = talked(server, server.key(role="reader", project=project), talk)
     assert [{key: one[key] for key in ("name", "description", "inputSchema")} for one in found] == listed()
-    assert len(found) == len(TOOLS) == 11
+    assert len(found) == len(TOOLS) == 12
 
 
 def test_each_tool_works_on_the_sessions_of_the_key(server: SegueServer, project: str) -> None:

@@ -451,6 +451,7 @@ SAME = {
     "note": "POST /v1/sessions/{id}/commands",
     "decide": "POST /v1/sessions/{id}/commands",
     "answer": "POST /v1/sessions/{id}/commands",
+    "correct": "POST /v1/sessions/{id}/ledger",
     "verify": "POST /v1/sessions/{id}/events",
     "vote": "POST /v1/memories/{memory}/vote",
     "prune_memories": "POST /v1/memories/prune",

@@ -37,7 +37,9 @@ WRITES = [
     "cleanup --days 0", "cleanup --restore over", "rebuild", "recover", "scrub middleware --yes",
     "model set ollama/qwen3:4b", "init --agent opencode", "uninit --agent opencode", "off", "on",
     "trust --yes", "key create", "continue --in opencode --headless", "run --agent opencode",
-    "migrate --to sqlite:///COPY", "habits --off all", "quota web --events 5",
+    "migrate --to sqlite:///COPY", "habits --off all", "quota web --events 5", "ledger add rule x",
+    "ledger done abcd", "ledger drop abcd", "ledger reopen abcd", "ledger edit abcd x",
+    "sessions join jwt other --yes",
 ]  # fmt: skip
 READS = [
     "handover check", "handover check --session jwt", "handover status", "handover compact --dry-run",
@@ -47,7 +49,8 @@ READS = [
     "export", "backup list", "rebuild --check", "handoff --list", "key list", "quota", "resume",
     "resume --budget balanced", "cleanup --dry-run", "init --agent opencode --dry-run",
     "verify --audit", "statusline", "search middleware", "usage", "usage --all",
-    "habits", "stats", "stats --all", "map", "schema --roles segue",
+    "habits", "stats", "stats --all", "map", "schema --roles segue", "ledger", "ledger --all --explain",
+    "sessions", "sessions join", "sessions join jwt other --dry-run",
 ]  # fmt: skip
 LIVE = ("hook", "mcp", "serve", "ui")
 """They are asked in other ways: see below, and the tests of hooks, routes and pages."""

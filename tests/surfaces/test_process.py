@@ -246,14 +246,14 @@ def test_a_note_of_ten_megabytes_through_a_pipe_is_refused() -> None:
     assert b"the limit is 262,144" in done.stderr
 
 
-def test_a_start_hook_loads_nothing_that_it_does_not_need(tmp_path: Path) -> None:
+def test_a_hook_that_tells_loads_nothing_that_it_does_not_need(tmp_path: Path) -> None:
     agent = Agent(tmp_path / "home", tmp_path / "shop")
     steps = work(at=time.time() - 30, native="gone-1", cwd=str(agent.project), ends=False)
     placed("claude-code", steps, home=agent.home, native="gone-1", cwd=str(agent.project))
-    told = json.dumps({"session_id": "now-1", "cwd": str(agent.project), "source": "startup"})
+    told = json.dumps({"session_id": "now-1", "cwd": str(agent.project), "prompt": "go on"})
     code = (
         "import sys; from segue.surfaces.hook.entry import answered\n"
-        f"said = answered({str(agent.data)!r}, 'claude-code', 'SessionStart', {told!r}.encode())\n"
+        f"said = answered({str(agent.data)!r}, 'claude-code', 'UserPromptSubmit', {told!r}.encode())\n"
         "print(len(said), *sys.modules)"
     )
     done = subprocess.run([PYTHON, "-S", "-c", code], capture_output=True, check=True, env=_with_paths(agent))
@@ -265,7 +265,7 @@ def test_a_start_hook_loads_nothing_that_it_does_not_need(tmp_path: Path) -> Non
     }  # fmt: skip
     unused = {
         "segue.agents.cline.wire", "segue.agents.codex.wire", "segue.agents.opencode.reader",
-        "segue.core.runs.done_claims", "segue.effects.vectors.embedder",
+        "segue.effects.vectors.embedder",
         "segue.services.memories.service", "segue.services.resume.restore",
     }  # fmt: skip
     assert not sorted((never | unused) & set(loaded))

@@ -182,7 +182,7 @@ def test_what_a_hook_could_not_store_waits_in_the_spool(
     event = {"session_id": "native-1", "cwd": str(project), "transcript_path": "", "prompt": "go on"}
     words = ("hook", "claude-code", "UserPromptSubmit")
     assert started_there(*words, stdin=json.dumps(event).encode()).code == 0
-    assert spooled() == 1
+    assert spooled() == 2, "the prompt, and what the run was told"
     _with(server, bytes=0)
     started_there("status")
     assert spooled() == 0

@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 from tests.support.hooks import Agent, own
 from tests.support.remote import KEY, Cutting, Portal
+from tests.support.said_runs import place_split
 from tests.surfaces.conftest import Cli, a_day_of_work
 
 from segue import Segue
@@ -315,6 +316,39 @@ def seg(there: There, started: Cli, tmp_path: Path) -> Segue:
     return segue
 
 
+def test_the_ledger_is_corrected_through_the_server_and_while_it_is_away(there: There, started: Cli) -> None:
+    [rule] = started("ledger", "add", "rule", "Never push to main.", "--json").value["entries"]
+    started("ledger", "--json")  # seen, so that its handle is known here
+    there.off()
+    ran = started("ledger", "drop", rule["handle"], "--why", "the bot pushes")
+    assert ran.out.startswith(f"pending: ledger drop {rule['handle']}")
+    told = started("ledger", "add", "rule", "Answer in French.", "--json").value
+    assert told["pending"] is True and told["entries"] == [] and pending() == 2
+    assert "there is no entry" in started("ledger", "done", "zzzz", code=64).err
+    shown = {one["text"]: one["state"] for one in started("ledger", "--all", "--json").value}
+    assert shown == {"Never push to main.": "withdrawn", "Answer in French.": "open"}
+    there.on()
+    assert "saved 2 pending changes" in started("ledger").err and pending() == 0
+    kinds = [event.kind for event in there.events("jwt")]
+    assert kinds[-3:] == ["ledger.kept", "ledger.corrected", "ledger.kept"]
+    assert started("ledger", "reopen", rule["id"]).out == f"open: {rule['handle']} Never push to main.\n"
+
+
+def test_sessions_are_joined_in_the_server_and_not_while_it_is_away(
+    there: There, cli: Cli, home: Path, project: Path
+) -> None:
+    place_split(home, project)
+    cli("sync")
+    [work] = cli("sessions", "join", "--json").value
+    there.off()
+    assert "hint:" in cli("sessions", "join", *work["sessions"], "--yes", code=74).err
+    there.on()
+    assert cli("sessions", "join", *work["sessions"], "--yes", "--json").value["joined"]
+    cards = {card["id"]: card for card in cli("list", "--json").value}
+    assert [len(cards[id]["runs"]) for id in work["sessions"]] == [3, 0, 0]
+    assert len(cli("ledger", work["sessions"][0], "--kind", "request", "--json").value) == 3
+
+
 def test_a_program_is_told_pending_and_what_waits_goes_first(there: There, seg: Segue) -> None:
     session = seg.session("jwt")
     there.off()
@@ -437,7 +471,7 @@ def waited(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     return times
 
 
-@pytest.mark.parametrize("event", ["SessionStart", "UserPromptSubmit", "Stop", "PostToolUse", "SessionEnd"])
+@pytest.mark.parametrize("event", ["UserPromptSubmit", "Stop", "PostToolUse", "SessionEnd"])
 @pytest.mark.parametrize("dead", ["refuses", "is silent"])
 def test_a_hook_waits_a_moment_for_a_dead_server_and_spools(
     event: str, dead: str, silent: str, home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -169,7 +169,8 @@ def test_an_event_that_is_appended_is_the_event_that_stands_in_the_journal(serve
 def test_every_kind_of_a_session_is_either_taken_or_left_to_a_decision() -> None:
     left = {
         "session.created", "session.started", "session.completed", "session.rewound", "session.gap",
-        "session.imported", "journal.erased", "agent.saved", "pending.refused",
+        "session.imported", "journal.erased", "agent.saved", "pending.refused", "ledger.kept",
+        "ledger.corrected", "ledger.joined",
     }  # fmt: skip
     evidence = ("feature.", "check.", "checks.", "step.", "evidence.")
     kinds = {body.KIND for body in HANDLERS if not body.KIND.startswith(evidence)}

@@ -293,3 +293,43 @@ def test_a_get_that_is_still_so_is_304(server: SegueServer) -> None:
         assert status == 200 and headers["etag"], path
         again = server.ask("GET", f"/v1/sessions/tags{path}", If_None_Match=headers["etag"])
         assert again[:2] == (304, None), path
+
+
+# -- the ledger --------------------------------------------------------------------------------------
+
+
+def test_the_ledger_is_told_and_corrected_as_the_command_does(server: SegueServer, tmp_path: Path) -> None:
+    begun(server, "said")
+    path = "/v1/sessions/said/ledger"
+    mine = post(server, path, {"action": "add", "kind": "rule", "text": "Never push to main."})
+    theirs = printed(server, tmp_path, "ledger", "add", "rule", "Answer in French.", "-s", "said")
+    assert list(mine) == list(theirs) and list(mine["entries"][0]) == list(theirs["entries"][0])
+    told = done(server.ask("GET", path))["entries"]
+    assert told == printed(server, tmp_path, "ledger", "said") and len(told) == 2
+    dropped = post(server, path, {"action": "drop", "ids": [told[0]["handle"]], "why": "the bot pushes"})
+    assert dropped["entries"][0]["why"] == "the bot pushes"
+    assert [one["text"] for one in done(server.ask("GET", path))["entries"]] == ["Answer in French."]
+    shown = done(server.ask("GET", f"{path}?all=true&kind=rule"))["entries"]
+    assert [one["state"] for one in shown] == ["withdrawn", "open"]
+    assert done(server.ask("GET", f"{path}?kind=request"))["entries"] == []
+    for wish in ({"action": "reopen"}, {"action": "edit", "text": "Never push."}):
+        assert post(server, path, {**wish, "ids": [told[0]["id"]]})["events"] == 1
+    item = post(server, path, {"action": "add", "kind": "item", "text": "tell them"})["entries"][0]["id"]
+    assert post(server, path, {"action": "done", "ids": [item]})["entries"][0]["state"] == "done"
+
+
+@pytest.mark.parametrize(
+    ("wish", "status", "code"),
+    [
+        ({"action": "done", "ids": ["zzzz"]}, 404, "unknown_entry"), ({"action": "done"}, 400, "usage"),
+        ({"action": "add", "text": "x"}, 400, "usage"), ({"action": "edit", "text": "x"}, 400, "usage"),
+        ({"action": "add", "kind": "list", "text": "x"}, 400, "usage"), ({"action": "burn"}, 400, "usage"),
+        ({"action": "add", "kind": "rule", "text": " "}, 400, "usage"),
+    ],
+)  # fmt: skip
+def test_what_cannot_be_corrected_is_refused(
+    server: SegueServer, wish: dict[str, Any], status: int, code: str
+) -> None:
+    begun(server, "refused")
+    answer = server.ask("POST", "/v1/sessions/refused/ledger", wish)
+    assert (answer[0], answer[1]["code"]) == (status, code)

@@ -84,6 +84,8 @@ ROWS = [
     Row("POST", f"{S}/features/{{feature}}/attest", {"note": "n", "by": "ana"}),
     Row("POST", f"{S}/features/{{feature}}/update", {"status": "testing"}),
     Row("GET", f"{S}/audit"),
+    Row("GET", f"{S}/ledger"),
+    Row("POST", f"{S}/ledger", {"action": "add", "kind": "rule", "text": "r"}),
     Row("POST", "/v1/memories", {"content": "m"}, foreign=201),
     Row("POST", "/v1/memories/batch", {"memories": [{"content": "m"}]}, foreign=201),
     Row("POST", "/v1/memories/query", {"query": SECRET, "top_k": 1000}, foreign=200),

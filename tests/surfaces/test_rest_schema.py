@@ -41,6 +41,7 @@ PARTS = {
         "budget",
         "habits",
         "stats",
+        "ledger",
     ],
 }
 

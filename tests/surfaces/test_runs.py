@@ -354,7 +354,7 @@ def test_the_last_run_is_no_other_run_since_it_was_left(cli: Cli, home: Path, pr
     assert "0a000000" not in cli("since").out
     place(home, project, native="0b000000-other", old=10 * 3600.0)
     os.utime(path)
-    assert [run["id"] for run in cli("since", "--json").value["runs"]] == ["0b000000-other"]
+    assert cli("since", "--json").value["runs"] == [], "the other one is the last, by its own times"
 
 
 def test_a_step_is_shown_shortened_with_its_command_unless_all_of_it_is_wanted(

@@ -2,8 +2,8 @@
 
 The scripts are files of the package: `segue completion bash` works in a plain install, and only developers
 need shtab. A test holds the files to what the parsers say. Commands, options and choices are in the scripts;
-ids of sessions, items, features and names of checkpoints are asked of `segue` while one types. There is no
-script for tcsh, which takes an item of two words for two items.
+ids of sessions, items, features, entries and names of checkpoints are asked of `segue` while one types. There
+is no script for tcsh, which takes an item of two words for two items.
 """
 
 from __future__ import annotations
@@ -21,11 +21,13 @@ LISTS = {
     "items": "segue completion --words items",
     "features": "segue completion --words features",
     "checkpoints": "segue completion --words checkpoints",
+    "entries": "segue completion --words entries",
 }
 """What is completed from the store, and the command that lists it, one a line."""
 _BY_DEST = {
     ("feature", "name"): "features", ("verify", "feature"): "features", ("rewind", "name"): "checkpoints",
-    ("cleanup", "restore"): "sessions",
+    ("cleanup", "restore"): "sessions", ("sessions", "named"): "sessions", ("ledger", "words"): "entries",
+    ("ledger", "of"): "entries",
 }  # fmt: skip
 _NEW = {("add", "items"), ("checkpoint", "add")}
 """Arguments that name items which are not there yet."""

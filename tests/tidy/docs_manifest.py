@@ -9,11 +9,10 @@ import json
 from typing import Any
 
 import msgspec
+from tests.support.briefs import known
 from tests.support.long_story import story
 
-from segue.core.brief.facts import facts
 from segue.core.brief.manifest import TIGHT_BYTES, Manifest, manifest, schema
-from segue.core.runs.digest import fold
 
 MEANINGS = {
     "session_metadata.project": "the project's name",
@@ -54,6 +53,8 @@ MEANINGS = {
     "prepared.interpreter": "the project's own Python: its folder and version",
     "prepared.locks": "lock files and what their content is known by",
     "prepared.checks": "features whose checks had passed",
+    "prepared.done": "how many items were done, also those that had no room here",
+    "prepared.pending": "how many items were not done, also those that had no room here",
 }
 
 
@@ -86,7 +87,7 @@ def _kind(rule: dict[str, Any]) -> str:
 
 def example() -> str:
     """The manifest of a made session, laid out."""
-    shown = facts([fold(story(5, calls=100)[:-7])], agent="codex")
+    shown = known(story(5, calls=100)[:-7], agent="codex")
     found = msgspec.json.decode(manifest(shown, 2_048, "segue show run-1 --timeline"))
     return json.dumps(found, indent=1, ensure_ascii=False)
 

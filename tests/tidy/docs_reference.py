@@ -77,6 +77,9 @@ MEANINGS = {
     "metrics.counted": "counters went up",
     "budget.set": "what the session may spend, and whether it continues sparingly beyond that",
     "budget.spent": "what a piece of work cost, in US dollars and tokens",
+    "ledger.kept": "what a run said, or what somebody added, is in the ledger; and what became of entries",
+    "ledger.corrected": "somebody set the state or the text of an entry by hand, and that stays so",
+    "ledger.joined": "the entries of another session, or of a document, came into the ledger",
     "agent.noted": "facts about a named agent",
     "agent.saved": "an agent's own state, as changes to its pieces",
     "agent.dropped": "an agent was forgotten",
@@ -228,10 +231,12 @@ NESTED = (
     "core.sessions.state.Context", "core.sessions.state.Metrics", "core.sessions.state.Mark",
     "core.sessions.state.Handing", "core.sessions.status.Progress", "core.sessions.status.Blocked",
     "core.sessions.status.Lifecycle", "core.sessions.status.Hints",
+    "services.ledger.ledger_service.ShownEntry", "services.ledger.ledger_service.LedgerView",
 )  # fmt: skip
 RETURNED = (
     "services.workspace.session_handle.SessionHold",
     "services.resume.emergency.Guard",
+    "services.ledger.ledger_service.LedgerService",
     "api.agent_loop.RecoverableAgent",
 )
 

@@ -10,7 +10,7 @@ TITLES = {
     "checkpoints": "Checkpoints", "events": "Events",
     "runs": "Runs and digests", "search": "Search", "usage": "Usage", "habits": "Habits",
     "stats": "How well Segue works", "briefs": "Briefs and restorations",
-    "features": "Features and evidence",
+    "features": "Features and evidence", "ledger": "What was said",
     "memories": "Memories", "handoffs": "Handoffs", "handovers": "Handovers", "holds": "Holds",
     "agents": "States of agents", "budget": "Budget and spend", "keys": "Keys", "operations": "Operations",
 }  # fmt: skip

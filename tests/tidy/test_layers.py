@@ -51,9 +51,10 @@ MAY: dict[str, set[str]] = {
     "testing": LOW | MIDDLE | {"settings", "services", "api", "handover", "surfaces", "segue"},
 }
 FOLDERS = {
-    "core": "base journal features sessions memories graphs usage runs lessons habits stats documents search"
-    " codemap brief resume models supervision handover server",
-    "services": "sessions workspace features memories graphs runs lessons habits usage search brief codemap"
+    "core": "base language journal features ledger sessions memories graphs usage runs lessons habits stats"
+    " documents search codemap brief resume models supervision handover server",
+    "services": "sessions workspace features memories graphs runs ledger lessons habits usage search"
+    " brief codemap"
     " resume stats overview models handoff hooks supervision upkeep server",
 }
 """A folder may import those that stand before it."""

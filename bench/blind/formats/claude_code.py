@@ -15,7 +15,7 @@ _OF_THE_HARNESS = (
     "logout", "mcp", "model", "permissions", "plugin", "rate-limit-options", "rename", "resume", "status",
     "usage",
 )  # fmt: skip
-_NOT_TYPED = ("<", "Caveat:", "This session is being continued from a previous conversation")
+_NOT_TYPED = ("<", "Caveat:", "This session is being continued from a previous conversation", '{"task_id"')
 _REFUSED = "To tell you how to proceed, the user said:"
 _INTERRUPTED = "[Request interrupted by user"
 

@@ -12,6 +12,7 @@ import random
 import sys
 import tempfile
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -22,6 +23,10 @@ from bench.resume.truth.statements import KINDS
 
 from segue.services.brief.brief import brief_of_transcript
 
+SIZES = (2_048, 8_192, 12_288)
+"""What `segue brief` prints by itself, a long one, and one of whose bytes 8,192 are the brief, as much as
+hooks tell a run, and the rest passages."""
+
 
 @dataclass(slots=True)
 class Cut:
@@ -29,9 +34,11 @@ class Cut:
 
     source: Source
     records: int
+    bytes: int = 0
+    """The size of the brief that was made there."""
 
     def __str__(self) -> str:
-        return f"{self.source.path}:{self.records}"
+        return f"{self.source.path}:{self.records} ({self.bytes} bytes)"
 
 
 @dataclass(slots=True)
@@ -70,13 +77,15 @@ def choose(found: list[Source], briefs: int, seed: int) -> list[Cut]:
     return kept if len(kept) <= briefs else sorted(dice.sample(kept, briefs), key=str)
 
 
-def check(cuts: list[Cut]) -> Outcome:
-    """Make the brief at each point and judge it."""
+def check(cuts: list[Cut], sizes: Sequence[int] = SIZES) -> Outcome:
+    """Make the brief at each point in turn in each of these sizes, and judge it."""
     outcome = Outcome(cuts)
-    for cut in cuts:
+    for at, cut in enumerate(cuts):
+        cut.bytes = sizes[at % len(sizes)]
         try:
             with tempfile.TemporaryDirectory() as folder:
-                text = brief_of_transcript(cut.source.copy(Path(folder), cut.records), cut.source.agent)
+                copy = cut.source.copy(Path(folder), cut.records)
+                text = brief_of_transcript(copy, cut.source.agent, budget=cut.bytes)
         except Exception as fault:  # whatever it is: no brief is worse than a false one
             outcome.faults.append((cut, f"{type(fault).__name__}: {fault}"))
             continue
@@ -113,6 +122,7 @@ def arguments() -> argparse.Namespace:
     )
     parser.add_argument("--briefs", type=int, default=500)
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--bytes", type=int, nargs="+", default=list(SIZES), help="the sizes, in turn")
     parser.add_argument(
         "--show", action="store_true", help="list every false statement with transcript, cut and line"
     )
@@ -128,7 +138,7 @@ def main() -> int:
     if not folders:
         print("no corpus is named: give folders, or set SEGUE_CORPUS (make: CORPUS=FOLDER)", file=sys.stderr)
         return 2
-    outcome = check(choose(sources(folders), options.briefs, options.seed))
+    outcome = check(choose(sources(folders), options.briefs, options.seed), options.bytes)
     print(table(outcome))
     false = outcome.with_verdict("false")
     for cut, one in [

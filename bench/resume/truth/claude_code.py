@@ -101,6 +101,7 @@ class _Reader:
 
     def _attached(self, number: int, record: dict[str, Any]) -> None:
         attachment = record.get("attachment")
+        self.transcript.give(number, attachment)
         if isinstance(attachment, dict) and attachment.get("type") == "queued_command":
             text = text_of(attachment.get("prompt"))
             if not self._noticed(number, text) and text and not _TAGGED.match(text):

@@ -142,6 +142,8 @@ class _Reader:
         told, text = self.transcript, text_of(payload.get("content"))
         if payload.get("role") == "assistant":
             self._said(number, text)
+        elif payload.get("role") == "developer":
+            told.give(number, text)
         elif payload.get("role") == "user":
             if "<turn_aborted>" in text[:40]:
                 told.interrupts.append(number)

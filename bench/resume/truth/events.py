@@ -14,6 +14,9 @@ STEP = 100
 Plan = list[tuple[str, str]]  # (item, "open", "now", "done" or "dropped")
 
 
+_BRIEF = re.compile(r"\[segue\] W.*?\[/segue\][^\n]*", re.S)
+
+
 @dataclass(slots=True)
 class Edit:
     """A file that a call changes."""
@@ -73,6 +76,7 @@ class Transcript:
     said: list[Message] = field(default_factory=list)
     thoughts: list[Message] = field(default_factory=list)
     notices: list[Message] = field(default_factory=list)
+    given: list[Message] = field(default_factory=list)  # briefs of earlier runs
     plans: list[tuple[int, Plan]] = field(default_factory=list)
     started: dict[str, int] = field(default_factory=dict)  # process or sub-agent -> record
     ended: dict[str, int] = field(default_factory=dict)
@@ -86,10 +90,19 @@ class Transcript:
     counts_calls: bool = True  # whether all calls are still in it
 
     def finish(self) -> Transcript:
-        """Number the calls."""
+        """Number the calls, and take what earlier runs said out of the user's messages."""
         for at, call in enumerate(self.calls):
             call.at = at
+        for one in self.users:
+            if briefs := _BRIEF.findall(one.text):
+                self.given += [Message(one.record, brief) for brief in briefs]
+                one.text = _BRIEF.sub("", one.text).strip()
+        self.users = [one for one in self.users if one.text]
         return self
+
+    def give(self, record: int, texts: Any) -> None:
+        """Take the briefs in what a hook printed."""
+        self.given += [Message(record, brief) for brief in _BRIEF.findall(values_of(texts))]
 
 
 def decoded(line: str) -> Iterator[dict[str, Any]]:

@@ -3,23 +3,24 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Literal, NamedTuple
 
 from bench.resume.truth.events import Call, Edit, Message, Transcript
+from bench.resume.truth.history import failed
 from bench.resume.truth.shell import is_hidden, shown_form, simple_commands, tells_failure, tells_success
-from bench.resume.truth.tree import failed
-from bench.resume.truth.words import Folders, stands, words
+from bench.resume.truth.words import Folders, is_verbatim, stands, words
 
 Verdict = Literal["true", "false", "not checkable"]
 Parts = dict[str, str]
+NO_WORDS = "no message of the user has these words"
 
 _PROSE = (".md", ".txt", ".rst", ".adoc", ".mdx")
 _BACKGROUND = re.compile(r"running in (?:the )?background with ID|Process running with session ID")
 _QUIET = re.compile(r"(?:cd|echo|export|pwd|source|set)\b")
 _TARGETS = re.compile(r"(?<![0-9&-])>>?\s*(\"[^\"]+\"|'[^']+'|[^\s;|&()<>]+)")
 _REWRITES = re.compile(r"(?:sed\b.*\s-i|perl\b.*\s-\w*i|tee|rm|mv|cp|git rm|git mv)")
-_FOLDED = re.compile(r"\[(?:\d+ pasted|Image)")
+FOLDED = re.compile(r"\[(?:\d+ pasted|Image)")
 
 
 class Finding(NamedTuple):
@@ -34,6 +35,9 @@ def finding(good: bool | None, claim: str, why: str = "") -> Finding:
     """``None`` stands for what cannot be checked."""
     verdict: Verdict = "not checkable" if good is None else "true" if good else "false"
     return Finding(verdict, claim, "" if good else why)
+
+
+Rule = Callable[[Parts], Iterator[Finding]]
 
 
 class Ground:
@@ -58,6 +62,16 @@ class Ground:
         short = self.folders.short(source)
         return stands(quote, short) or stands(self.folders.short(quote), short) or stands(quote, source)
 
+    def short(self, text: str) -> str:
+        return self.folders.short(text)
+
+    def says(self, quote: str, source: str) -> bool:
+        """Whether a quotation stands in a text as it is, in one place, however its paths are told."""
+        short = self.short(source)
+        return (
+            is_verbatim(quote, short) or is_verbatim(self.short(quote), short) or is_verbatim(quote, source)
+        )
+
     def output(self, call: Call) -> str:
         """All that a call gave."""
         return f"{call.result.text}\n{call.result.answered}" if call.result is not None else ""
@@ -81,6 +95,19 @@ class Ground:
 
     def refusals_with(self, quote: str) -> list[Message]:
         return [one for one in self.refusals() if self.stands(unfolded(quote), one.text)]
+
+    def asked_with(self, quote: str) -> list[Message]:
+        """The messages with these words that the user wrote, refused a call with, or was quoted with in a
+        brief that the run was given."""
+        given = [one for one in self.told.given if self.stands(quote, one.text)]
+        found = [*(one for one in self.users(quote) if one.how != "notice"), *self.refusals_with(quote)]
+        return found or given
+
+    def day(self, record: int) -> str:
+        """The day of a record, if it is known."""
+        times = [time for at, time in self.told.times if at == record]
+        times = times or [time for at, time in self.told.times if at <= record][-1:]
+        return times[0][:10] if times else ""
 
     def calls_after(self, record: int) -> list[Call]:
         return [call for call in self.told.calls if call.record > record]
@@ -170,7 +197,7 @@ def was_stopped(call: Call) -> bool:
 
 def unfolded(quote: str) -> str:
     """A quotation without what a brief folded: pasted lines, pictures."""
-    while match := _FOLDED.search(quote):
+    while match := FOLDED.search(quote):
         depth, end = 0, len(quote)
         for at in range(match.start(), len(quote)):
             depth += {"[": 1, "]": -1}.get(quote[at], 0)

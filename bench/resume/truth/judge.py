@@ -6,6 +6,8 @@ from dataclasses import dataclass
 
 from bench.resume.truth.events import Transcript
 from bench.resume.truth.ground import Ground, Verdict
+from bench.resume.truth.ledger_rules import LedgerRules
+from bench.resume.truth.passage_rules import PassageRules
 from bench.resume.truth.statements import Kind, read_brief
 from bench.resume.truth.trail_rules import TrailRules
 from bench.resume.truth.tree_rules import TreeRules
@@ -28,9 +30,15 @@ def judge(text: str, transcript: Transcript) -> tuple[list[Judgement], list[str]
     brief = read_brief(text)
     folder = next((one.parts["folder"] for one in brief.statements if one.form == "folder"), "")
     ground = Ground(transcript, folder)
-    rules = {**UserRules(ground).rules(), **TreeRules(ground).rules()}
+    rules = {
+        **UserRules(ground).rules(), **LedgerRules(ground).rules(), **TreeRules(ground).rules(),
+        **PassageRules(ground).rules(),
+    }  # fmt: skip
     judged = []
     for statement in brief.statements:
+        if statement.form not in rules:
+            brief.unknown.append(statement.line)
+            continue
         judged += [
             Judgement(statement.kind, statement.line, *finding)
             for finding in rules[statement.form](statement.parts)

@@ -38,15 +38,15 @@ class Source:
     def cuts(self) -> list[int]:
         """The numbers of first records at which it may be cut: all but those inside a copy of the
         conversation, which is written at once; of a task only those at which its two files agree, which is
-        when a request is about to be sent, and what was condensed is not needed."""
+        right after a request was begun, and what was condensed is not needed."""
         if not self.beside:
             begin, end = _copied(self.records) if self.agent == "claude-code" else (0, 0)
             return [at for at in range(3, len(self.records) + 1) if not begin <= at < end]
         known = (self.beside[1].get("ts") or 0) if len(self.beside) > 1 else 0
         return [
             at
-            for at, one in enumerate(self.records)
-            if at > 3 and one.get("say") == "api_req_started" and (one.get("ts") or 0) >= known
+            for at, one in enumerate(self.records, 1)
+            if at > 4 and one.get("say") == "api_req_started" and (one.get("ts") or 0) >= known
         ]
 
     def read(self, cut: int) -> Transcript:
@@ -82,7 +82,7 @@ class Source:
         return path
 
     def _conversation(self, cut: int) -> list[Any]:
-        last = max((one.get("ts") or 0 for one in self.records[: cut + 1]), default=0) + _SAVED_MS
+        last = max((one.get("ts") or 0 for one in self.records[:cut]), default=0) + _SAVED_MS
         return [one for one in self.beside if (one.get("ts") or 0) <= last]
 
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Literal, get_args
 
-Kind = Literal["outcome", "commit", "uncommitted", "open item", "running", "check", "user", "ending", "place"]
-KINDS: tuple[Kind, ...] = (
-    "outcome", "commit", "uncommitted", "open item", "running", "check", "user", "ending", "place",
-)  # fmt: skip
+Kind = Literal[
+    "outcome", "commit", "uncommitted", "running", "check", "user", "ending", "place", "request", "point",
+    "rule", "choice", "attempt", "plan", "finding", "open item", "passage",
+]  # fmt: skip
+KINDS: tuple[Kind, ...] = get_args(Kind)
 
 
 @dataclass(slots=True)
@@ -29,26 +30,28 @@ class ReadBrief:
     statements: list[Statement] = field(default_factory=list)
     trail: list[Statement] = field(default_factory=list)
     unknown: list[str] = field(default_factory=list)  # lines that no form fits
-    message: str = ""  # the message that an answer belongs to
+    messages: list[str] = field(default_factory=list)  # those of the user, as they are quoted
+
+    @property
+    def message(self) -> str:
+        """The message that the lines below it belong to."""
+        return self.messages[-1] if self.messages else ""
 
 
 _HEAD = re.compile(r"^\[segue\] (?P<what>[^(;]+?)(?: \((?P<about>.*)\))?(?:; (?P<ending>[^;()]*))?\.$")
-_LABELLED = re.compile(r"^ *(?P<label>[A-Z][A-Z ]+?)(?: \((?P<about>[^)]*)\))?: ?(?P<rest>.*)$", re.S)
-_NOT_JUDGED = frozenset(
-    {
-        "GOAL",
-        "BLOCKED",
-        "DECIDED",
-        "QUESTIONS",
-        "THREADS",
-        "FOCUS",
-        "LEARNT",
-        "REMEMBERED",
-        "NOTICE",
-        "UNPROVEN",
-    }
+_LABELLED = re.compile(r"^ *(?P<label>[A-Z][A-Z' ]+?)(?: \((?P<about>[^)]*)\))?: ?(?P<rest>.*)$", re.S)
+_ASKED = ("REQUEST", "ADDS TO", "BEFORE", "FIRST REQUEST", "GOAL")
+_LISTED: dict[str, tuple[Kind, str]] = {
+    "ANSWERED": ("request", "answered"), "RULES": ("rule", "rules"), "DECIDED": ("choice", "decided"),
+    "TRIED": ("attempt", "tried"), "FINDINGS": ("finding", "findings"), "AGENT'S PLAN": ("plan", "plan"),
+    "POINTS": ("point", "points"), "OPEN": ("open item", "open"),
+}  # fmt: skip
+"""The labels of what was said and holds, each with the form of its line."""
+_CUT = re.compile(
+    r"  \((?:it is|(?P<cut>\d+) of (?P<of>\d+) messages are"
+    r"|of (?P<all>\d+) messages (?P<left>\d+) are left out here(?: and (?P<also>\d+) cut)?)"
+    r"(?: cut here)?: `segue ledger` has all of it\)$"
 )
-_OF_THE_USER = ("USER", "TASK", "REQUEST", "ADDS TO", "BEFORE", "FIRST REQUEST", "IN REPLY TO")
 
 Form = tuple[Kind, str, re.Pattern[str]]
 _QUOTE = r"(?:: \"(?P<quote>.*)\")?"
@@ -64,21 +67,26 @@ def _forms(*rows: tuple[Kind, str, str]) -> tuple[Form, ...]:
 _TREE_FORMS = _forms(
     (
         "check", "failing",
-        r"FAILING(?P<since>, not run since the last edit)?(?:, called again without a result)?: "
+        r"FAILING(?P<since>, not run since the last edit)?(?P<again>, called again without a result)?: "
         r"`(?P<name>.*?)`"
-        r"(?:, (?P<count>\d+) tests: (?P<tests>[^\"]*?))?(?:: \"(?P<quote>.*?)\"?)?(?: \([^()\"]*\))?",
+        r"(?:, (?P<count>\d+) tests: (?P<tests>[^\"]*?))?(?:: \"(?P<quote>.*?)\"?)?"
+        r"(?P<earlier> \(in an earlier run, not run since\))?",
     ),
     ("check", "checked", r"Checked(?: since the last edit)?: (?P<checks>.*?)\.?"),
     ("check", "checked before", r"Not checked since the last edit; before it: (?P<checks>.*?)\.?"),
-    ("check", "unchecked", r"No test, check or build was run after the edits\."),
+    ("check", "unchecked", r"No known test, check or build was run after the edits\."),
     (
         "uncommitted", "changed",
-        r"(?:Changed and not committed|Not committed, by git status): (?P<files>.*?)"
-        r"(?:; git status had also (?P<others>.*?))?(?P<doubt>; sub-agents.*)?\.?",
+        r"(?:Changed and not committed"
+        r"|Not committed, by (?P<status>git status)(?: (?P<age>\d+) calls ago)?): "
+        r"(?P<files>.*?)(?:; git status(?: (?P<ago>\d+) calls ago)? had also (?P<others>.*?))?\.?",
     ),
     ("uncommitted", "unchanged", r"Nothing changed since the last commit, as far as is known\."),
     ("uncommitted", "doubt", r"Edited by sub-agents: not known\."),
-    ("uncommitted", "stashed", r"Changes were put into git's stash and not taken out again\."),
+    (
+        "uncommitted", "stashed",
+        r"Changes were put into git's stash(?: (?P<age>\d+) calls ago)? and not taken out again\.",
+    ),
     (
         "commit", "last commit",
         r"Last commit: (?:(?P<hash>[0-9a-f]{7,40}) )?(?P<subject>.*) \((?:on branch (?P<branch>[^,]+), )?"
@@ -106,7 +114,7 @@ _TRAIL_FORMS = _forms(
     ("outcome", "edit open", r"(?P<verb>edit|write|delete|patch) (?P<rest>.*) → NO RESULT YET"),
     ("outcome", "edited", r"(?P<verb>edited|wrote|deleted|patched) (?P<rest>.*)"),
     ("outcome", "agent", r"sub-agent \"(?P<task>.*?)\" → (?P<became>.*)"),
-    ("user", "asked", r"asked the user \"(?P<task>.*?)\" → (?P<became>.*)"),
+    ("user", "asked", r"asked the user \"?(?P<task>.*?)\"? → (?P<became>.*)"),
     ("outcome", "plan shown", r"showed the user a plan \"(?P<task>.*?)\" → (?P<became>.*)"),
     ("outcome", "looking", r"was looking, when it stopped, at (?P<items>.*)"),
     ("outcome", "looked", r"(?:looked at (?=.)|(?=\d+ more, then ))(?P<items>.*)"),
@@ -121,6 +129,7 @@ def read_brief(text: str) -> ReadBrief:
     """The statements of a brief."""
     brief = ReadBrief()
     section = ""
+    text, passages = split_passages(text)
     for line in text.split("\n"):
         if not line.strip():
             continue
@@ -132,6 +141,9 @@ def read_brief(text: str) -> ReadBrief:
             _mark(brief, line)
         elif line.startswith("- "):
             _entry(brief, section, line)
+        elif cut := _CUT.match(line):
+            parts = {key: value or "" for key, value in cut.groupdict().items()}
+            brief.statements.append(Statement("request", "cut", line, parts))
         elif section == "TREE" and line.startswith("  "):
             _tree(brief, line, line.strip())
         elif match := _LABELLED.match(line):
@@ -139,6 +151,13 @@ def read_brief(text: str) -> ReadBrief:
             _labelled(brief, line, match["label"], match["about"] or "", match["rest"])
         else:
             brief.unknown.append(line)
+    messages = {"messages": "\n".join(brief.messages)}
+    for statement in brief.statements:
+        if statement.form in ("cut", "plan", "answered"):
+            statement.parts |= messages
+    if brief.messages:
+        brief.statements.append(Statement("request", "in order", brief.messages[0], messages))
+    brief.statements += passages
     return brief
 
 
@@ -163,19 +182,23 @@ def _head(brief: ReadBrief, line: str) -> None:
 def _labelled(brief: ReadBrief, line: str, label: str, about: str, rest: str) -> None:
     quote = rest.strip().removeprefix('"').removesuffix('"')
     add = brief.statements.append
+    parts = {"quote": quote, "how": about, "message": brief.message}
     if label in ("USER", "TASK"):
+        brief.messages.append(quote)
+        add(Statement("user", "last message", line, parts))
+        add(Statement("request", "marks", line, parts))
         age = re.search(r"(\d+) calls? before the end", about)
-        none = re.search(r"nothing (?:was done since|came after it)|no call since", about)
-        add(Statement("user", "last message", line, {"quote": quote, "how": about}))
-        if age or none:
-            parts = {"quote": quote, "calls": age[1] if age else "0", "how": about}
-            add(Statement("user", "age", line, parts))
-    elif label in ("REQUEST", "ADDS TO", "BEFORE", "FIRST REQUEST", "IN REPLY TO"):
-        add(Statement("user", label.lower(), line, {"quote": quote, "message": brief.message}))
-    if label in ("USER", "TASK", "REQUEST", "ADDS TO"):
-        brief.message = quote
-    if label == "RULES":
-        add(Statement("user", "rules", line, {"quote": rest}))
+        if age or re.search(r"nothing (?:was done since|came after it)|no call since", about):
+            add(Statement("user", "age", line, {**parts, "calls": age[1] if age else "0"}))
+    elif label in _ASKED:
+        brief.messages.append(quote)
+        add(Statement("request", label.lower(), line, parts))
+        add(Statement("request", "marks", line, parts))
+    elif label == "IN REPLY TO":
+        add(Statement("request", "in reply to", line, parts))
+    elif label in _LISTED:
+        kind, form = _LISTED[label]
+        add(Statement(kind, form, line, {"quote": rest.strip(), "about": about, "message": brief.message}))
     elif label == "TRAIL":
         if found := re.search(r"the last of (\d+) calls since", about):
             add(Statement("user", "calls since", line, {"calls": found[1]}))
@@ -183,11 +206,9 @@ def _labelled(brief: ReadBrief, line: str, label: str, about: str, rest: str) ->
         add(Statement("ending", label.lower(), line, {"quote": quote}))
         if "turn was over" in about:
             add(Statement("ending", "its turn was over", line))
-    elif label == "OPEN":
-        add(Statement("open item", "open", line, {"items": rest, "about": about}))
     elif label == "TREE":
         _tree(brief, line, rest)
-    elif label not in (*_NOT_JUDGED, *_OF_THE_USER, "FACTS"):
+    elif label != "FACTS":
         brief.unknown.append(line)
 
 
@@ -216,6 +237,10 @@ def _entry(brief: ReadBrief, section: str, line: str) -> None:
         if match := re.match(r"the user refused `(.*?)`(?:: \"(.*)\")?$", text):
             parts = {"what": match[1], "quote": match[2] or ""}
             brief.statements.append(Statement("outcome", "refused", line, parts))
+        elif match := re.match(r"asked before the fork: \"(.*)\"$", text):
+            brief.statements.append(Statement("user", "forked", line, {"quote": match[1]}))
+        elif text == "the last message was written before this conversation was forked":
+            return
         elif match := re.match(r"the agent's recap: \"(.*)\"$", text):
             brief.statements.append(Statement("user", "recap", line, {"quote": match[1]}))
         elif match := re.match(r"the model failed at the end: \"(.*)\"$", text):
@@ -229,3 +254,44 @@ def _entry(brief: ReadBrief, section: str, line: str) -> None:
             brief.trail.append(Statement(kind, form, line, parts))
             return
     brief.unknown.append(line)
+
+
+_SECTIONS = {
+    "FILES as they were read": "seen", "COMMANDS and what they gave": "ran",
+    "CHANGES as they were made": "changed", "IN THEIR OWN WORDS": "said",
+}  # fmt: skip
+_SPEAKER = re.compile(r"  (user|agent|a sub-agent \(quoted\)|agent, in its (?:summary|recap)): (.*)$")
+
+
+def split_passages(text: str) -> tuple[str, list[Statement]]:
+    """The brief without the passages that a long one quotes at its end, and these, one for each message or
+    heading."""
+    lines = text.split("\n")
+    start = next((at for at, line in enumerate(lines) if _section(line)), len(lines))
+    end = next((at for at, line in enumerate(lines) if at > start and line.startswith("[/segue]")), start)
+    found: list[Statement] = []
+    section = ""
+    for line in lines[start:end]:
+        if _section(line):
+            section = _section(line)
+        elif line == "  …":
+            _quoted(found, "…")
+        elif section == "said" and (match := _SPEAKER.match(line)):
+            parts = {"speaker": match[1], "text": match[2]}
+            found.append(Statement("passage", "said passage", line, parts))
+        elif bar := re.match(r" +\| ?(.*)$", line):
+            _quoted(found, bar[1])
+        else:
+            parts = {"section": section, "head": line.strip(), "text": ""}
+            found.append(Statement("passage", "quoted passage", line, parts))
+    return "\n".join([*lines[:start], *lines[end:]]), found
+
+
+def _section(line: str) -> str:
+    return next((name for head, name in _SECTIONS.items() if line.startswith(head)), "")
+
+
+def _quoted(found: list[Statement], text: str) -> None:
+    """Add a line to the passage that it stands in."""
+    if found:
+        found[-1].parts["text"] += f"\n{text}"

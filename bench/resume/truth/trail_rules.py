@@ -8,19 +8,21 @@ from collections.abc import Callable
 
 from bench.resume.truth.events import Call, Edit, values_of
 from bench.resume.truth.ground import Finding, Ground, Parts, finding, in_order, unfolded, was_stopped
+from bench.resume.truth.history import did, failed, git_words, reported, reported_by
 from bench.resume.truth.shell import is_check, is_hidden, simple_commands, tells_failure
 from bench.resume.truth.statements import Statement
-from bench.resume.truth.tree import commits, failed, matches, pushes
+from bench.resume.truth.tree import matches
 from bench.resume.truth.words import share, stands, words
 
 Told = tuple[list[Finding], Call | None]
 """The findings on a line, and the first of the calls that it tells of, if they are known."""
 
 _OUTCOME = re.compile(
-    r"(NO RESULT YET|no answer yet|waits for approval|approved|answer|REFUSED by the user"
-    r"|runs on in the background as \S+|runs on as [^\s:]+|ok|FAILED|was stopped|ended)"
+    r"(NO RESULT YET|no answer yet|waits for approval|approved|answer|REFUSED by the user|still runs"
+    r"|runs on in the background as \S+|runs on as [^\s:]+|ok|FAILED|was stopped|ended without output|ended)"
     r"(?:, \d+ lines(?:, the last)?|, see FAILING)?(?:: (?:\"(.*?)\"?)?)?$"
 )
+_POLLED = re.compile(r" \(in the background as ([^\s,)]+)(?:, typed \"(.*?)\")?\)$")
 _UNKNOWN = "the words of this outcome are not known"
 _OPEN = ("NO RESULT YET", "no answer yet", "waits for approval")
 _NO_HITS = re.compile(
@@ -96,6 +98,8 @@ class TrailRules:
         for arrow in re.finditer(" → ", text):  # one may also stand in the command or in its output
             command, outcome = text[: arrow.start()], text[arrow.end() :]
             claim = f"{command[:60]} → {outcome[:20]}"
+            if polled := _POLLED.search(command):
+                return self._poll(command[: polled.start()], polled, outcome, calls)
             for call in reversed(calls):
                 if not call.command or not self._is_command(command, call):
                     continue
@@ -107,14 +111,49 @@ class TrailRules:
                     why, last = f"record {call.record}: {reason}", call
         return [finding(False, text[:80], why)], last
 
+    def _poll(self, command: str, polled: re.Match[str], outcome: str, calls: list[Call]) -> Told:
+        """A call that asks what was started in the background, told under what started it."""
+        claim, why = f"{command[:50]} as {polled[1]} → {outcome[:20]}", "nothing asks for its output"
+        started = self.told.started.get(polled[1], -1)
+        starter = [call for call in self.told.calls if call.result and call.result.record == started]
+        if not any(self._is_command(command, call) for call in starter) and starter:
+            return [finding(False, claim, f"it was started by {starter[0].command[:60]}")], None
+        for call in reversed(calls):
+            if call in starter or polled[1] not in values_of(call.arguments):
+                continue
+            reason = self._poll_not_so(outcome, polled[1], call)
+            if not reason:
+                return [finding(True, claim)], call
+            why = f"record {call.record}: {reason}"
+        return [finding(False, claim, why)], None
+
+    def _poll_not_so(self, outcome: str, name: str, call: Call) -> str:
+        match = _OUTCOME.match(outcome)
+        if match is None:
+            return _UNKNOWN
+        if match[1] == "NO RESULT YET":
+            return "" if call.result is None else f"its result is in record {call.result.record}"
+        if match[1] == "still runs":
+            if name in self.told.ended and not self._end_is_told(name):
+                return f"{name} ended in record {self.told.ended[name]}"
+        elif name not in self.told.ended and match[1] in ("ok", "FAILED", "was stopped"):
+            return "it has not ended"
+        good = self.ground.stands(match[2] or "", self.ground.output(call))
+        return "" if good else f"its output does not say {match[2][:60]!r}"
+
     def _is_command(self, shown: str, call: Call) -> bool:
         note = str(call.arguments.get("description") or call.arguments.get("justification") or "")
-        raws = [words(f"{text} {note}") for text in (self.ground.folders.short(call.command), call.command)]
+        folders = self.ground.folders
+        forms = (folders.short(call.command), folders.at_home(call.command), call.command)
+        raws = [words(f"{text} {note}") for text in forms]
         without_note = re.sub(r"(?: \([^()]*\))$", "", shown), re.sub(r"(?: \(.*\)){1,2}$", "", shown)
         for text in dict.fromkeys((shown, *without_note)):
             parts = re.split(r"…|&&|\|\||;|\||<<|\)|\[redacted[^\]]*\]", text)
-            if any(in_order([words(part).strip() for part in parts], raw) for raw in raws):
+            pieces = [words(part).strip() for part in parts]
+            if any(in_order(pieces, raw) for raw in raws):
                 return True
+            if len(pieces) > 1 and all(any(f" {one}" in raw for raw in raws) for one in pieces if one):
+                return True  # paths in one of its parts are told otherwise than in another
         return False
 
     def _not_so(self, outcome: str, call: Call) -> str:
@@ -167,6 +206,8 @@ class TrailRules:
         commands = simple_commands(call.command)
         if word in ("ended", "answer"):
             return ""
+        if word == "ended without output":
+            return "it printed something" if words(result.text).strip() else ""
         if word == "approved":
             return "it was not approved" if bad else ""
         if word == "FAILED":
@@ -199,7 +240,7 @@ class TrailRules:
             names = several[2].rstrip("…").replace(" (deleted)", "").split(", ")
             return self._several(form, names, calls)
         times = re.search(r" ×(\d+)", rest)
-        path = re.split(r" ×\d+| in(?: |…)| at line |: [+−]|: adds | \(\d+ lines| under |, |→", rest)[
+        path = re.split(r" ×\d+| in(?: |…)| at line |: [+−]|: adds | \(\d+(?: lines|…)| under |, |→", rest)[
             0
         ].strip()
         path, claim = path.removesuffix("…"), f"{form}: {path}"
@@ -272,9 +313,9 @@ class TrailRules:
     def _commit(self, form: str, parts: Parts, calls: list[Call]) -> Told:
         subject, claim = parts["subject"], f"{form}: {parts['subject'][:50]}"
         if form == "committed" and parts["hash"]:
-            for one in reversed(commits(self.told)):
+            for one in reversed(reported(self.told)):
                 if one.hash.startswith(parts["hash"]) and self.ground.stands(subject, one.subject):
-                    good = not parts["pushed"] or one.call in pushes(self.told)
+                    good = not parts["pushed"] or _pushed(one.call)
                     return [finding(good, claim, "it was not pushed")], one.call
             return [finding(False, claim, "git reported no such commit")], None
         found = [
@@ -283,12 +324,14 @@ class TrailRules:
             if re.search(r"\bcommit\b", call.command) and self.ground.stands(subject, call.command)
         ]
         rules: dict[str, Callable[[Call], bool]] = {
-            "committed": lambda call: call.result is not None and not failed(call),
+            "committed": lambda call: call.result is not None and (not failed(call) or _changed(call)),
             "commit open": lambda call: call.result is None,
             "commit failed": lambda call: (
-                call.result is not None and failed(call) and not call.result.refused
+                call.result is not None and failed(call) and not call.result.refused and not _changed(call)
             ),
-            "commit tried": lambda call: call.result is not None and not call.result.refused,
+            "commit tried": lambda call: (
+                call.result is not None and not call.result.refused and not _changed(call)
+            ),
             "commit refused": lambda call: call.result is not None and (call.result.refused or failed(call)),
         }
         good_ones = [call for call in found if rules[form](call)]
@@ -300,7 +343,7 @@ class TrailRules:
     def _looked(self, parts: Parts, calls: list[Call], line: str) -> Told:
         """A line of looks: the last of them is held against the calls."""
         text = re.sub(r"^\d+ more, then ", "", parts["items"])
-        items = re.split(r"; (?![^(]*\"\))", text)
+        items = _outside_quotes(text)
         first: tuple[Finding, Call] | None = None
         for item in dict.fromkeys((items[-1], text)):
             for call in reversed(calls):
@@ -332,7 +375,11 @@ class TrailRules:
         name = re.sub(r"(?: \(.*|: \".*|…)$", "", item)
         spans = re.search(r":([\d,:-]+)$", name)
         name = re.sub(r" in$", "", re.sub(r":[\d,:-]+$", "", name))
-        name = re.sub(r"^(?:grep|looked at) ", "", name).replace('" in ', "… ").strip('"')
+        name = (
+            re.sub(r"^(?:grep|looked at|the output of background task) ", "", name)
+            .replace('" in ', "… ")
+            .strip('"')
+        )
         pattern, _, where = name.partition("… ")
         pieces = [words(one).strip() for one in [*re.split(r"…| in ", pattern), *where.split()]]
         if not all(piece in given for piece in pieces):
@@ -349,7 +396,9 @@ class TrailRules:
         if item.endswith("(no hits)"):
             text = re.sub(r"No (?:matches|files) found.*|Found 0 .*", "", result.text).strip()
             return finding(not text or result.exit == 1, claim, f"record {call.record} shows {text[:60]!r}")
-        if found := re.search(r" \((?:\d+ hits?: )?\"(.*)\"\)$", item):
+        if re.search(r" \(failed: ", item) and not failed(call):
+            return finding(False, claim, f"record {call.record} did not fail")
+        if found := re.search(r" \((?:\d+ hits?: |\d+ lines found: |failed: )?\"(.*)\"\)$", item):
             good = self.ground.stands(found[1], self.ground.output(call))
             return finding(good, claim, f"record {call.record} does not show that")
         return finding(True, claim)
@@ -358,6 +407,7 @@ class TrailRules:
 
     def _tool(self, form: str, parts: Parts, calls: list[Call]) -> Told:
         given, became = parts.get("given") or parts.get("task") or "", parts["became"]
+        given = "" if given == "a long question" else given
         claim = f"{parts.get('tool') or form} {given[:40]} → {became[:20]}"
         why, last = "there is no such call", None
         for call in reversed(calls):
@@ -373,3 +423,27 @@ class TrailRules:
             if last is None:
                 why, last = f"record {call.record}: {reason}", call
         return [finding(False, claim, why)], last
+
+
+def _changed(call: Call) -> bool:
+    """Whether git named the commit of a call, or printed what it changed."""
+    text = call.result.text if call.result is not None else ""
+    named = any(one.call is call for one in reported_by(call))
+    return named or re.search(r"^ ?\d+ files? changed", text, re.M) is not None
+
+
+def _pushed(call: Call) -> bool:
+    commands = simple_commands(call.command)
+    return any(git_words(one).startswith("push") and did(call, at) for at, one in enumerate(commands))
+
+
+def _outside_quotes(text: str) -> list[str]:
+    """The entries of a line, split where no quotation is open."""
+    entries = [""]
+    for piece in text.split("; "):
+        entries[-1] += piece
+        if entries[-1].count('"') % 2:
+            entries[-1] += "; "
+        else:
+            entries.append("")
+    return [entry for entry in entries if entry]

@@ -1,21 +1,20 @@
-"""The working tree as the raw calls tell it: commits, pushes, and what became of a file."""
+"""The working tree as the raw calls tell it: what became of a file."""
 
 from __future__ import annotations
 
 import fnmatch
 import re
-from dataclasses import dataclass
 
 from bench.resume.truth.events import Call, Transcript
+from bench.resume.truth.history import did, failed, git_words, script_commits
 from bench.resume.truth.shell import Simple, simple_commands
 from bench.resume.truth.words import Folders
 
 _COMMITTED = re.compile(r"^\[([^\]\n]+?) ([0-9a-f]{7,40})\] (.*)$", re.M)
-_GIT = re.compile(
-    r"^git(?:\s+(?:-C\s+(?:\"[^\"]+\"|\S+)|-c\s+\S+|--no-pager|--git-dir=\S+|--work-tree=\S+))*\s+"
-)
+_CHANGED = re.compile(r"^ ?\d+ files? changed", re.M)
 _TAKEN = re.compile(r"^ (?:create|delete) mode \d+ (.+)$", re.M)
 _NOTHING = re.compile(r"nothing (?:added )?to commit|no changes added")
+SUBMODULE = re.compile(r" \((?:(?:modified|untracked) content|new commits|, )+\)")
 _SHORT = re.compile(r"^([ MADRCUT?!]{2}|[MADRCUT]) +(\S.*)$", re.M)
 _LONG = re.compile(
     r"^(?:\t|\s{2,8})(?:(modified|new file|deleted|renamed|typechange|both \w+):\s+)?(\S.*)$", re.M
@@ -25,66 +24,6 @@ _WRITERS = re.compile(
     r"|black|prettier|eslint|cargo fmt|gofmt|pnpm|npm|yarn|install|ln|awk|dd|truncate|jq|echo|cat|printf|curl"
     r"|wget)\b"
 )
-
-
-@dataclass(slots=True)
-class Committed:
-    """A commit that git reported, or that ended well without a word."""
-
-    call: Call
-    hash: str
-    subject: str
-    sure: bool = True
-    amends: bool = False
-    branch: str = ""
-
-
-def git_words(simple: Simple) -> str:
-    """What follows ``git`` in a simple command, or nothing."""
-    match = _GIT.match(simple.bare)
-    return simple.bare[match.end() :] if match else ""
-
-
-def failed(call: Call) -> bool:
-    """Whether a call has a result that says that it failed or did not happen."""
-    result = call.result
-    return result is not None and (bool(result.failed) or bool(result.exit) or result.refused)
-
-
-def commits(transcript: Transcript) -> list[Committed]:
-    """All commits, in order."""
-    found: list[Committed] = []
-    for call in transcript.calls:
-        if not call.command or call.result is None or call.result.refused:
-            continue
-        verbs = [git_words(simple) for simple in simple_commands(call.command)]
-        making = [
-            verb for verb in verbs if re.match(r"(?:commit|merge|cherry-pick|revert|rebase|am)\b", verb)
-        ]
-        script = re.search(r"\bcommit\b", call.command) is not None
-        told = _COMMITTED.findall(call.result.text)
-        if told and (making or script):
-            amends = any("--amend" in verb for verb in making)
-            found += [Committed(call, one[1], one[2], amends=amends, branch=one[0]) for one in told]
-            continue
-        quiet = any(verb.startswith("commit") and "--dry-run" not in verb for verb in making)
-        if quiet and not failed(call) and not _NOTHING.search(call.result.text):
-            found.append(Committed(call, "", "", sure=False))
-    return found
-
-
-def pushes(transcript: Transcript) -> list[Call]:
-    """The calls that pushed."""
-    found = []
-    for call in transcript.calls:
-        if not call.command or call.result is None or call.result.refused:
-            continue
-        if any(git_words(one).startswith("push") for one in simple_commands(call.command)):
-            told = re.search(r"->|Everything up-to-date|set up to track", call.result.text)
-            bad = re.search(r"rejected|fatal:|error: failed to push|! \[", call.result.text)
-            if not bad and (told or not failed(call)):
-                found.append(call)
-    return found
 
 
 def matches(shown: str, path: str) -> bool:
@@ -135,8 +74,8 @@ class FileStory:
                 if matches(self.shown, self.folders.path(edit.path)):
                     self._edited(call, edit.how)
         if call.command:
-            for simple in simple_commands(call.command):
-                self._ran(call, simple)
+            for at, simple in enumerate(simple_commands(call.command)):
+                self._ran(call, simple, did(call, at))
             self._scripted(call)
 
     def _edited(self, call: Call, how: str) -> None:
@@ -160,7 +99,7 @@ class FileStory:
         self.staged = False
         self._set("changed", call, how)
 
-    def _ran(self, call: Call, simple: Simple) -> None:
+    def _ran(self, call: Call, simple: Simple, good: bool) -> None:
         assert call.result is not None
         bare, git = simple.bare, git_words(simple)
         arguments = re.findall(r"\"[^\"]*\"|'[^']*'|\S+", bare)[1:]
@@ -169,14 +108,14 @@ class FileStory:
             _covers(one, self.shown, folder) for one in arguments if not one.startswith("-") and one != "."
         )
         if git:
-            self._git(call, simple, git, folder)
-        elif re.match(r"(?:rm|unlink|trash|rmdir)\b", bare) and names and not failed(call):
+            self._git(call, simple, git, folder, good)
+        elif re.match(r"(?:rm|unlink|trash|rmdir)\b", bare) and names and good:
             self.deleted = True
             if self.untracked or not self.edited_tracked:
                 self._set("gone", call, "removed")
             else:
                 self._set("changed", call, "removed")
-        elif re.match(r"mv\b", bare) and names and not failed(call):
+        elif re.match(r"mv\b", bare) and names and good:
             last = arguments[-1].strip("'\"") if arguments else ""
             if _covers(last, self.shown, folder) and matches(self.shown, self.folders.path(last)):
                 self.created = self.untracked = True
@@ -203,26 +142,32 @@ class FileStory:
         return any(matches(self.shown, self.folders.path(one.strip("'\""))) for one in targets)
 
     def _scripted(self, call: Call) -> None:
-        """A script in the command that names the file may have written it."""
+        """A script in the command that names the file may have written it, and one that commits may have
+        committed it."""
+        verbs = [git_words(one).split()[:1] for one in simple_commands(call.command)]
+        if ["commit"] not in verbs and any(one.call is call for one in script_commits(call)):
+            self.state, self.doubt = "", f"record {call.record}: a script committed"
         base = self.shown.rsplit("/", 1)[-1]
         if not failed(call) and "<<" in call.command and base in call.command and self.state != "changed":
             self.doubt = f"record {call.record}: named in a script"
 
-    def _git(self, call: Call, simple: Simple, git: str, folder: str) -> None:
+    def _git(self, call: Call, simple: Simple, git: str, folder: str, good: bool) -> None:
         assert call.result is not None
         words = re.findall(r"\"[^\"]*\"|'[^']*'|\S+", git)
         verb, rest = words[0], words[1:]
         names = [one for one in rest if not one.startswith("-")]
-        good = not failed(call)
         named = any(_covers(one, self.shown, folder) for one in names)
         if verb == "add":
             if any(one in ("-A", "--all", "-u") for one in rest) or named:
                 self.staged = True
         elif verb == "commit":
-            if _COMMITTED.search(call.result.text) or (good and not _NOTHING.search(call.result.text)):
+            told = _COMMITTED.search(call.result.text) or _CHANGED.search(call.result.text)
+            if told or (good and not _NOTHING.search(call.result.text)):
                 self._committed(call, rest, named)
         elif not good:
             return
+        elif verb == "checkout" and named and "--" in rest and rest[0] not in ("--", "HEAD"):
+            self._set("changed", call, f"brought from {rest[0]}")
         elif verb in ("checkout", "restore") and self.state == "changed":
             if "--staged" in rest and "--worktree" not in rest:
                 self.staged = self.staged and not named
@@ -233,16 +178,24 @@ class FileStory:
         elif verb == "reset":
             paths = [one for one in names if one not in ("HEAD", "HEAD~1", "HEAD^")]
             self.staged = self.staged and bool(paths) and not named
-            if "--hard" in rest and self.state == "changed":
+            if "--hard" in rest and self.state == "changed" and (self.staged or not self.untracked):
                 self._set("gone", call, "git reset --hard")
         elif verb == "rm" and named:
             self.deleted = True
             self._set("changed" if "--cached" not in rest else self.state, call, "git rm")
             self.staged = True
         elif verb == "stash":
-            self._stash(call, names)
+            self._stash(call, rest)
         elif verb == "clean" and self.untracked and re.search(r"-\w*f", git) and not re.search(r"-\w*n", git):
-            self._set("gone", call, "git clean")
+            removed = re.findall(r"^Removing (\S.*)$", call.result.text, re.M)
+            if not removed or any(_covers(one, self.shown, "") for one in removed):
+                self._set("gone", call, "git clean")
+        elif verb == "mv" and named and names:
+            there = matches(self.shown, self.folders.path(names[-1].strip("'\"")))
+            self.created = self.created or there
+            self.deleted = not there
+            self._set("changed" if there or not self.untracked else "gone", call, "git mv")
+            self.staged = True
         elif verb == "status":
             self._status(call, simple, names, rest)
 
@@ -257,14 +210,20 @@ class FileStory:
             self.staged = self.untracked = self.created = False
             self.edited_tracked = True
 
-    def _stash(self, call: Call, names: list[str]) -> None:
-        what = names[0] if names else "push"
+    def _stash(self, call: Call, rest: list[str]) -> None:
+        assert call.result is not None
+        what = rest[0] if rest and not rest[0].startswith("-") else "push"
+        paths = rest[rest.index("--") + 1 :] if "--" in rest else []
         if what in ("push", "save") and self.state == "changed":
-            if call.result is not None and "No local changes" in call.result.text:
-                return
-            self._set("stashed", call, "git stash")
-        elif what in ("pop", "apply") and self.state == "stashed":
+            new_too = any(re.match(r"-\w*[ua]\w*$|--include-untracked|--all", one) for one in rest)
+            is_left = self.untracked and not new_too and not self.staged
+            is_other = paths and not any(_covers(one, self.shown, "") for one in paths)
+            if "No local changes" not in call.result.text and not is_left and not is_other:
+                self._set("stashed", call, "git stash")
+        elif what in ("pop", "apply", "branch") and self.state == "stashed":
             self._set("changed", call, f"git stash {what}")
+        elif what in ("drop", "clear") and self.state == "stashed":
+            self._set("gone", call, f"git stash {what}")
 
     def _status(self, call: Call, simple: Simple, names: list[str], rest: list[str]) -> None:
         assert call.result is not None
@@ -274,7 +233,7 @@ class FileStory:
         short = any(one.startswith(("-s", "--short", "--porcelain")) for one in rest)
         pattern = _SHORT if short else _LONG
         for mark, path in pattern.findall(text):
-            path = path.split(" -> ")[-1].strip().strip('"')
+            path = SUBMODULE.sub("", path).split(" -> ")[-1].strip().strip('"')
             listed.append((mark, path))
         for mark, path in listed:
             folder = path.endswith("/") and (f"/{path}" in f"/{self.shown}/" or self.shown.startswith(path))

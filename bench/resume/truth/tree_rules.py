@@ -6,14 +6,18 @@ import re
 from collections.abc import Iterator
 
 from bench.resume.truth.events import Call, values_of
-from bench.resume.truth.ground import Finding, Ground, Parts, finding
+from bench.resume.truth.ground import Finding, Ground, Parts, Rule, finding
+from bench.resume.truth.history import failed, git_words, history
 from bench.resume.truth.shell import is_check, simple_commands
-from bench.resume.truth.tree import FileStory, commits, failed, matches, pushes
-from bench.resume.truth.user_rules import Rule
+from bench.resume.truth.tree import SUBMODULE, FileStory, matches
 from bench.resume.truth.words import stands
 
 _MORE = re.compile(r"and \d+ more")
-_CHECK = re.compile(r"`([^`]*)` (passed|FAILED|was stopped|ended, verdict unclear|has no result yet)")
+_CHECK = re.compile(
+    r"((?:`[^`]*` and )*`[^`]*`) (passed|FAILED|was stopped|ended, verdict unclear|has no result yet)"
+)
+_NO_SUBJECT = "its subject is not told here"
+_FEW_CALLS = 5
 _OUTCOMES = {
     "passed": ("ok",), "FAILED": ("failed", "failed?"), "was stopped": ("stopped",),
     "ended, verdict unclear": ("unclear", "failed?"), "has no result yet": ("none",),
@@ -40,6 +44,10 @@ class TreeRules:
     def _failing(self, parts: Parts) -> Iterator[Finding]:
         runs, name = self.ground.runs(parts["name"]), parts["name"][:50]
         claim = f"failing: {name}"
+        if parts["earlier"]:
+            told = any(self.ground.stands(parts["name"], one.text) for one in self.told.given)
+            yield finding(told and not runs, claim, "no earlier run told of it, or it was run since")
+            return
         if not runs:
             yield finding(False, claim, "it was never run")
             return
@@ -47,6 +55,9 @@ class TreeRules:
             edited = self.ground.last_change()
             why = f"the last edit is in record {edited}"
             yield finding(edited > runs[-1][0].record, f"not run since: {name}", why)
+        if parts["again"]:
+            why = f"record {runs[-1][0].record}: {runs[-1][1]}"
+            yield finding(runs[-1][1] in ("none", "stopped"), f"called again: {name}", why)
         clear = [one for one in runs if one[1] in ("failed", "failed?", "ok")]
         call, verdict = clear[-1] if clear else runs[-1]
         if verdict not in ("failed", "failed?"):
@@ -54,12 +65,20 @@ class TreeRules:
             return
         output = self.ground.output(call)
         tests = [one for one in parts["tests"].split(", ") if one and not _MORE.fullmatch(one)]
-        told = self.ground.stands(parts["quote"], output)
+        later = [
+            self.ground.output(one) for one, verdict in runs if one.at > call.at and verdict == "stopped"
+        ]
+        told = any(self.ground.stands(parts["quote"], text) for text in (output, *later))
         named = all(self.ground.stands(test, output) for test in tests)
         yield finding(told and named, claim, f"record {call.record} did not say that")
 
     def _checks(self, text: str, since: int) -> Iterator[Finding]:
-        for name, outcome in _CHECK.findall(text):
+        checks = [(name, outcome) for names, outcome in _CHECK.findall(text) for name in _names(names)]
+        unclear = text.count("verdict unclear")
+        yield finding(unclear <= 1, "each verdict once", f"unclear {unclear} times")
+        named = [name for name, _ in checks]
+        yield finding(len(set(named)) == len(named), "each check once", f"named twice: {named}")
+        for name, outcome in checks:
             runs = self.ground.runs(name)
             claim = f"`{name[:50]}` {outcome}"
             if not runs:
@@ -96,7 +115,10 @@ class TreeRules:
     # -- files
 
     def _changed(self, parts: Parts) -> Iterator[Finding]:
-        shown = [*parts["files"].split(", "), *parts["others"].split(", ")]
+        if parts["others"] or parts["status"]:
+            yield from self._asked(parts)
+        files, others = (SUBMODULE.sub("", parts[key]) for key in ("files", "others"))
+        shown = [*files.split(", "), *others.split(", ")]
         for file in shown:
             if file.strip() and not _MORE.fullmatch(file):
                 yield self._changed_file(file)
@@ -121,8 +143,26 @@ class TreeRules:
             return finding(None, claim, story.doubt)
         return finding(False, claim, f"{story.state or 'never changed'}: {story.why}")
 
+    def _asked(self, parts: Parts) -> Iterator[Finding]:
+        """How long ago git was asked for the status."""
+        asked = [
+            call.at
+            for call in self.told.calls
+            if call.result is not None
+            and any(git_words(one).startswith("status") for one in simple_commands(call.command))
+        ]
+        ages = {len(self.told.calls) - 1 - at for at in asked}
+        yield from self._age(parts["age"] or parts["ago"], ages, "git status")
+
+    def _age(self, told: str, ages: set[int], what: str) -> Iterator[Finding]:
+        """Whether something is as old as is said; without a word it is as good as new."""
+        if not ages or not self.told.counts_calls:
+            return
+        good = int(told) in ages if told else min(ages) <= _FEW_CALLS
+        yield finding(good, f"{what} {told or 'few'} calls ago", f"it is {sorted(ages)[:4]}")
+
     def _unchanged(self, parts: Parts) -> Iterator[Finding]:
-        made = commits(self.told)
+        made = history(self.told).made
         since = made[-1].call.result.record if made and made[-1].call.result is not None else -1
         left = self._left_changed(since)
         why = f"changed: {left[:3]}" if made else "there is no commit"
@@ -148,41 +188,46 @@ class TreeRules:
         yield finding(used or None, "sub-agents worked", "none was started")
 
     def _stashed(self, parts: Parts) -> Iterator[Finding]:
-        state = ""
+        stashes: list[int] = []
         for call in self.told.calls:
-            if call.result is None or failed(call):
+            if call.result is None or call.result.refused:
                 continue
+            saved = not failed(call) or "Saved working directory" in call.result.text
+            taken = not failed(call) or "Dropped" in call.result.text
             for match in re.finditer(r"\bgit stash(?: (\w+))?", call.command):
                 if match[1] in (None, "push", "save") and "No local changes" not in call.result.text:
-                    state = "stashed"
-                elif match[1] in ("pop", "apply", "drop", "clear"):
-                    state = "taken out"
-        yield finding(state == "stashed", "a stash", state or "there is none")
+                    stashes += [call.at] if saved else []
+                elif match[1] in ("pop", "apply", "drop") and taken:
+                    del stashes[-1:]
+                elif match[1] == "clear":
+                    stashes = []
+        yield finding(bool(stashes), "a stash", "there is none")
+        yield from self._age(parts["age"], {len(self.told.calls) - 1 - at for at in stashes}, "a stash")
 
     # -- commits
 
     def _last_commit(self, parts: Parts) -> Iterator[Finding]:
-        made = commits(self.told)
+        past = history(self.told)
+        made = past.made
         claim = f"last commit {parts['hash']} {parts['subject'][:40]}"
         if not made:
             yield finding(False, claim, "git reported no commit")
             return
         last = made[-1]
-        good = self.ground.stands(parts["subject"], last.subject or last.call.command)
+        subject = "" if parts["subject"] == _NO_SUBJECT else parts["subject"]
+        good = self.ground.stands(subject, last.subject or last.call.command)
         if parts["hash"]:
-            good = good and last.sure
+            good = good and last.sure and last.hash != ""
             good = good and (last.hash.startswith(parts["hash"]) or parts["hash"].startswith(last.hash))
         yield finding(good, claim, f"the last one is {last.hash} {last.subject} in record {last.call.record}")
         if parts["branch"]:
             good = parts["branch"].rstrip("…") in last.branch
             yield finding(good, f"on branch {parts['branch']}", f"it is on {last.branch}")
         if parts["count"]:
-            least = len({one.hash for one in made if one.sure and not one.amends})
-            good = least <= int(parts["count"]) <= len(made)
-            yield finding(good, f"{parts['count']} commits", f"there are {least} to {len(made)}")
-        pushed = [call.record for call in pushes(self.told) if call.record >= last.call.record]
-        why = f"push in record {pushed[-1]}" if pushed else "no push succeeded since"
-        yield finding((parts["pushed"] == "pushed") == bool(pushed), parts["pushed"], why)
+            yield finding(int(parts["count"]) == len(made), f"{parts['count']} commits", f"it is {len(made)}")
+        pushed = past.pushed >= last.call.record
+        why = f"push in record {past.pushed}" if pushed else "no push succeeded since"
+        yield finding((parts["pushed"] == "pushed") == pushed, parts["pushed"], why)
 
     # -- what runs, what was refused
 
@@ -192,6 +237,14 @@ class TreeRules:
             if name in self.told.ended:
                 why = f"it ended in record {self.told.ended[name]}"
             yield finding(name in self.told.started and name not in self.told.ended, f"runs: {name}", why)
+        for name, age in re.findall(r"(?:^|; )([\w@./-]+): .*?started (\d+) calls ago", parts["jobs"]):
+            record = self.told.started.get(name, -1)
+            ages = {
+                len(self.told.calls) - 1 - call.at
+                for call in self.told.calls
+                if call.result is not None and call.result.record == record
+            }
+            yield from self._age(age, ages, f"{name} started")
 
     def _refused(self, parts: Parts) -> Iterator[Finding]:
         claim = f"refused {parts['what'][:40]}"
@@ -205,6 +258,10 @@ class TreeRules:
                 yield finding(again is None, claim, f"it was done in record {again.record}" if again else "")
                 return
         yield finding(False, claim, "no such call was refused")
+
+
+def _names(checks: str) -> list[str]:
+    return re.findall(r"`([^`]*)`", checks)
 
 
 def _is_same(call: Call, later: Call) -> bool:

@@ -1,16 +1,13 @@
-"""Rules for what a brief says of the place, the user, the end of the run and the list of open items."""
+"""Rules for what a brief says of the place, the user's last message and the end of the run."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from itertools import pairwise
 
-from bench.resume.truth.events import values_of
-from bench.resume.truth.ground import Finding, Ground, Parts, finding
+from bench.resume.truth.ground import NO_WORDS, Finding, Ground, Parts, Rule, finding
 from bench.resume.truth.words import stands, words
-
-Rule = Callable[[Parts], Iterator[Finding]]
 
 _LIST_TOOLS = frozenset(
     {
@@ -19,9 +16,6 @@ _LIST_TOOLS = frozenset(
     }
 )  # fmt: skip
 """Tools of the list, which is told elsewhere."""
-_QUESTION_TOOLS = ("AskUserQuestion", "ExitPlanMode", "request_user_input", "ask_followup_question")
-_RECENT_MESSAGES, _RECENT_QUESTIONS = 12, 4
-_NO_WORDS = "no message of the user has these words"
 
 
 class UserRules:
@@ -34,14 +28,12 @@ class UserRules:
         return {
             "folder": self._folder, "branch": self._branch, "calls": self._calls, "when": self._when,
             "pull request": self._pull_request, "last message": self._last_message, "age": self._age,
-            "calls since": self._calls_since, "request": self._request, "adds to": self._request,
-            "before": self._request, "first request": self._first_request,
-            "in reply to": self._in_reply_to, "rules": self._rules_of_user, "recap": self._recap,
+            "calls since": self._calls_since, "recap": self._recap,
             "last words": self._last_words, "last thought": self._last_thought,
             "its turn was over": self._turn_over, "the user stopped it": self._stopped_by_user,
             "the model could not be reached": self._fault, "fault": self._fault,
             "its last call has no result": self._pending, "nothing of its work is known": self._nothing,
-            "open": self._open,
+            "its turn was over, but a sub-agent was still at work": self._turn_over,
         }  # fmt: skip
 
     # -- the place
@@ -100,7 +92,7 @@ class UserRules:
         if "refusing a call" in parts["how"]:
             found += self.ground.refusals_with(parts["quote"])
         if not found:
-            yield finding(False, claim, _NO_WORDS)
+            yield finding(False, claim, NO_WORDS)
             return
         last = max(found, key=lambda one: one.record)
         self.ground.asked = last.record
@@ -135,45 +127,6 @@ class UserRules:
         ages = {len(self.ground.calls_after(record)) for record in [*records, -1]}
         good = int(parts["calls"]) in ages if self.told.counts_calls else None
         yield finding(good, f"{parts['calls']} calls since", f"it is {sorted(ages)[:4]}")
-
-    def _request(self, parts: Parts) -> Iterator[Finding]:
-        good = bool(self.ground.users(parts["quote"]) or self.ground.refusals_with(parts["quote"]))
-        yield finding(good, "a message of the user", _NO_WORDS)
-
-    def _first_request(self, parts: Parts) -> Iterator[Finding]:
-        found = self.ground.users(parts["quote"])
-        if not found:
-            yield finding(False, "the first request", _NO_WORDS)
-            return
-        asked = min(one.record for one in found)
-        earlier = [
-            one for one in self.told.users if one.sure and one.record < asked and len(one.text.split()) > 4
-        ]
-        yield finding(
-            not earlier, "the first request", f"earlier: {earlier[0].text[:80]!r}" if earlier else ""
-        )
-
-    def _in_reply_to(self, parts: Parts) -> Iterator[Finding]:
-        answering = [one.record for one in self.ground.users(parts["message"])]
-        answering += [one.record for one in self.ground.refusals_with(parts["message"])]
-        end = max(answering, default=self.ground.asked)
-        said = [one.text for one in self.told.said if one.record < end]
-        asked = [
-            values_of(call.arguments)
-            for call in self.told.calls
-            if call.record < end and call.tool in _QUESTION_TOOLS
-        ]
-        recent = "\n".join(said[-_RECENT_MESSAGES:] + asked[-_RECENT_QUESTIONS:])
-        yield finding(
-            self.ground.stands(parts["quote"], recent), "what it answers", "the agent had not said so"
-        )
-
-    def _rules_of_user(self, parts: Parts) -> Iterator[Finding]:
-        everything = "\n".join(one.text for one in [*self.told.users, *self.ground.refusals()])
-        for rule in re.split(r" · | \| |; (?=and \d+ more$)", parts["quote"]):
-            if not re.fullmatch(r"and \d+ more", rule):
-                good = self.ground.stands(rule, everything)
-                yield finding(good, f"a rule: {rule[:50]}", "the user did not say so")
 
     def _recap(self, parts: Parts) -> Iterator[Finding]:
         texts = "\n".join(one.text for one in [*self.told.notices, *self.told.said])
@@ -245,43 +198,3 @@ class UserRules:
     def _nothing(self, parts: Parts) -> Iterator[Finding]:
         known = bool(self.told.calls) or any(one.sure for one in self.told.users)
         yield finding(not known, "nothing is known", "there is work")
-
-    # -- the list
-
-    def _open(self, parts: Parts) -> Iterator[Finding]:
-        plan = self.told.plans[-1][1] if self.told.plans else []
-        named = False
-        for item in parts["items"].split("; "):
-            if not item.strip() or re.fullmatch(r"and \d+ more\.?", item):
-                continue
-            text = item.removeprefix("now ")
-            claim = f"open: {text[:50]}"
-            states = [state for name, state in plan if stands(text, name)]
-            states = states or [state for name, state in plan if stands(item, name)]
-            named = named or bool(states)
-            if "now" in states or "open" in states:
-                now = text == item or "now" in states or any(stands(item, name) for name, _ in plan)
-                yield finding(now, claim, "it is not under way")
-            elif states:
-                yield finding(False, claim, f"it is {states[0]}")
-            else:  # written down as text: what was done of it since is not told anywhere
-                yield finding(
-                    None if stands(text, self._everything()) else False, claim, "there is no such item"
-                )
-        count = re.search(r"(\d+) of (\d+) done", parts["about"])
-        if count and named:
-            done = sum(state == "done" for _, state in plan)
-            total = sum(state != "dropped" for _, state in plan)
-            good = (int(count[1]), int(count[2])) == (done, total)
-            yield finding(good, count[0], f"it is {done} of {total}")
-
-    def _everything(self) -> str:
-        """All that stands in the transcript."""
-        texts = [one.text for one in [*self.told.said, *self.told.users, *self.told.thoughts]]
-        for call in self.told.calls:
-            texts += [
-                values_of(call.arguments),
-                *(edit.added for edit in call.edits),
-                self.ground.output(call),
-            ]
-        return "\n".join(texts)

@@ -116,8 +116,10 @@ class Traits(Value):
     """Whether a call is missing from its transcript until it has ended."""
     deletes: str = ""
     """A pattern of the paths of transcripts that it deletes by itself, whether or not they are of use."""
-    start_is_first_prompt: bool = False
-    """Whether its hook at the start takes no answer, so that the first prompt counts as the start."""
+    takes_context_at_prompts: bool = False
+    """Whether what its hook at a prompt replies is shown to the model with that prompt."""
+    takes_context_at_compactions: bool = False
+    """Whether what its hook before a compaction replies reaches the one who writes the summary."""
     forgets_hook_context: bool = False
     """Whether the texts of hooks are in no transcript of it, so that a conversation that is resumed lacks
     them."""

@@ -10,7 +10,7 @@ from typing import Any
 from ..core.base.definitions import enclosing
 from ..core.base.json_prefix import decode_prefix
 from ..core.base.lazy import regex
-from ..core.runs.inherited import OPENING, split_brief
+from ..core.runs.brief_text import OPENING, split_brief
 from ..core.runs.steps import Act, Change, Given, PlanItem, Planning, Prompt, Step, Typed
 
 _PATCHED = regex(r"^\*\*\* (Update|Add|Delete) File: (.+?)\s*$|^\*\*\* Move to: (.+?)\s*$", re.M)

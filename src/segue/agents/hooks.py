@@ -19,7 +19,7 @@ from ..errors import UnknownAgent
 from . import agent as agent_of, traits_of
 from .base import loaded
 
-Kind = Literal["start", "prompt", "tool", "compact", "stop", "end", "failure", "status"]
+Kind = Literal["start", "prompt", "tool", "compact", "stop", "end", "failure", "status", "summary"]
 
 
 class HookEvent(Value):
@@ -35,7 +35,7 @@ class HookEvent(Value):
     """For a start: startup, resume, compact, clear or fork; for a compaction: manual or auto; else the
     reason."""
     text: str = ""
-    """The prompt, the last message, the error, or the main argument of a tool."""
+    """The prompt, the last message, the summary, the error, or the main argument of a tool."""
     turn: str = ""
     """The agent's own id of the user's turn, where it has one."""
     again: bool = False
@@ -62,11 +62,12 @@ class HookReply(Value):
     """Shown to the model, as data."""
     refuse: str = ""
     """For a stop: why the agent should continue."""
+    shown: str = ""
+    """A line for the user, where the agent can show one."""
 
 
 class Hooks(Protocol):
-    """Translates an agent's hook payloads and our replies. An agent that shows the reply to the hook before a
-    compaction to the model again after it says so by an attribute ``shows_steering_again``."""
+    """Translates an agent's hook payloads and our replies."""
 
     def read(self, event: str, payload: dict[str, Any]) -> HookEvent | None:
         """The event of a payload; None if we do not need it."""
@@ -180,5 +181,9 @@ class ClaudeStyleHooks:
             return answer.context.encode()
         if not answer.context or name not in self.takes_context:
             return b""
-        inner = {"hookEventName": name, "additionalContext": answer.context}
-        return msgspec.json.encode({"hookSpecificOutput": inner})
+        reply: dict[str, Any] = {
+            "hookSpecificOutput": {"hookEventName": name, "additionalContext": answer.context}
+        }
+        if answer.shown:
+            reply["systemMessage"] = f"Segue: {answer.shown}"
+        return msgspec.json.encode(reply)

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from ..services.habits.report import HabitsReport
     from ..services.handoff.notebook import Notebook
     from ..services.handoff.offers import HandoffOffer, Handoffs
+    from ..services.ledger.ledger_service import LedgerView
     from ..services.lessons.pitfalls import Pitfall
     from ..services.memories.curation import ComparedMemory
     from ..services.memories.service import Recalled
@@ -206,6 +207,13 @@ class Segue:
         return resumable_sessions(
             self.workspace, everywhere=everywhere, project=project, organization=organization
         )
+
+    def ledger(self, session: str = "") -> LedgerView:
+        """What was said in a session and holds, by default in the current one; where there is none yet, what
+        the newest run here said. `Session.ledger` corrects it."""
+        from ..services.ledger.ledger_service import ledger_here
+
+        return ledger_here(self.workspace, session)
 
     # -- runs ----------------------------------------------------------------------------------
 

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from ..services.resume.interruptions import Interruption, Watch
     from ..services.resume.working_state import Working
     from .features import SessionFeatures
+    from .ledger import SessionLedger
     from .memories import Memories
 
 
@@ -222,6 +223,13 @@ class Session(SessionHandle):
         from .features import SessionFeatures
 
         return SessionFeatures(self)
+
+    @property
+    def ledger(self) -> SessionLedger:
+        """What was said in it and holds: requests, rules, choices, lists; look at it, and correct it."""
+        from .ledger import SessionLedger
+
+        return SessionLedger(self)
 
     def complete(self, summary: str = "", *, force: str = "") -> Saved:
         """Complete the session. UnverifiedFeatures unless all is proven or ``force`` has a reason."""

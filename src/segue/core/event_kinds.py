@@ -10,6 +10,7 @@ from .graphs.events import *  # noqa: F403
 from .handover.events import *  # noqa: F403
 from .journal.event import *  # noqa: F403
 from .journal.event import Body
+from .ledger.events import *  # noqa: F403
 from .models.spending import SpendReserved as SpendReserved, SpendSettled as SpendSettled
 from .runs.events import *  # noqa: F403
 from .sessions.events import *  # noqa: F403

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from . import event_kinds as ev
@@ -10,6 +11,7 @@ from .base import canonical
 from .base.text import one_line
 from .base.values import count
 from .features.model import DEFINED
+from .ledger.model import KINDS
 from .sessions.state import OBSERVER, SUPERVISOR, action_words, observed_agent
 
 
@@ -55,6 +57,41 @@ def _ran(body: ev.CheckRan) -> str:
     return f"feature {body.feature}: ran {body.command}: {outcome} in {body.duration_seconds:.1f} s"
 
 
+def _said(body: ev.SaidKept) -> str:
+    if not body.run and len(body.entries) == 1 and not body.entries[0].run:
+        return f"{body.entries[0].kind} added to the ledger: {body.entries[0].text}"
+    parts = [f"{_kinds(entry.kind for entry in body.entries)} kept"] if body.entries else []
+    settled = sum(change.state not in ("", "open", "active") for change in body.changes)
+    opened = sum(change.state in ("open", "active") for change in body.changes)
+    parts += [f"{settled} settled"] if settled else []
+    parts += [f"{opened} opened"] if opened else []
+    rest = len(body.changes) - settled - opened
+    parts += [f"{rest} more known of"] if rest else []
+    return _with("said", ", ".join(parts))
+
+
+def _kinds(kinds: Iterable[str]) -> str:
+    """How many entries there are of each kind."""
+    numbers = Counter(kinds)
+    named = [
+        count(numbers[kind], kind, "failing" if kind == "failing" else "") for kind in KINDS if numbers[kind]
+    ]
+    return ", ".join(named)
+
+
+def _corrected(body: ev.EntryCorrected) -> str:
+    change = body.change
+    text = f"ledger: {change.id}"
+    if change.state:
+        text = _with(f"{text} is {change.state}", change.why, ", because: ")
+    return f"{text} now reads: {change.text}" if change.text else text
+
+
+def _joined(body: ev.LedgerJoined) -> str:
+    where = f"session {body.session} was joined into this one" if body.session else "the ledger was read"
+    return _with(where, _kinds(entry.kind for entry in body.entries))
+
+
 WORDS: dict[type[ev.Body], Callable[[Any], str]] = {
     ev.Created: lambda b: f"session started: {b.goal}",
     ev.Started: lambda b: "started",
@@ -96,6 +133,9 @@ WORDS: dict[type[ev.Body], Callable[[Any], str]] = {
     ev.AgentSaved: lambda b: f"agent {b.agent}: state saved, {b.size:,} bytes",
     ev.AgentDropped: lambda b: f"agent {b.agent}: forgotten",
     ev.Marked: lambda b: _with(f"checkpoint {b.name}", b.note),
+    ev.SaidKept: _said,
+    ev.EntryCorrected: _corrected,
+    ev.LedgerJoined: _joined,
     ev.FeatureAdded: lambda b: _with(f"feature {b.id}: {b.description}", b.source, ", from "),
     ev.FeatureChanged: _feature_changed,
     ev.FeatureRemoved: lambda b: _with(f"feature {b.id}: removed", b.reason, ", because: "),

@@ -35,7 +35,7 @@ from .engine import NotDone, Task, Work
 from .memory import HEADER, MemoryStore
 
 STATE_LIMIT_BYTES = 1_000_000
-BRIEF_BYTES = 4_096
+BRIEF_BYTES = 8_192
 
 
 class Steps:

@@ -383,7 +383,7 @@ def _harmless(value: Any) -> Any:
         return [_harmless(inner) for inner in value]
     if not isinstance(value, dict):
         return value
-    from ..core.runs.inherited import delimited
+    from ..core.runs.brief_text import delimited
 
     own = (
         "text" if "tokens_used" in value else "brief"

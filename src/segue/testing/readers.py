@@ -147,7 +147,7 @@ class ReaderSuite(ABC):
         ]
         read_back = self.read(self.written(original))
         assert _texts(read_back, s.Given) == [BRIEF] and _texts(read_back, s.Prompt) == ["go on"]
-        assert fold(read_back).inherited.goal == "Make the cart count each discount once"
+        assert fold(read_back).told == "Make the cart count each discount once"
 
     def test_an_edit_says_what_it_changes(self) -> None:
         changes = [

@@ -388,6 +388,24 @@ def syncing(home: str, name: str) -> None:
 
 
 @task
+def joining(home: str, name: str) -> None:
+    """Join three sessions that are one piece of work; in two of them something was declared."""
+    from tests.support.said_runs import place_split
+
+    from segue.services.ledger.join_sessions import join_sessions
+
+    project = Path(home) / "shop"
+    project.mkdir(exist_ok=True)
+    place_split(Path(home), project)
+    with open_agents(home) as seg:
+        seg.sync()
+        first, second, third = sorted(seg.list(), key=lambda card: card.created)
+        seg.session(second.id).checkpoint(add=["sign"], done=["test"], decide=[("HS256", "one issuer")])
+        seg.session(third.id).checkpoint(ask=["Who rotates?"], learn=["the pool has ten"], add=["sign"])
+        join_sessions(seg.workspace, first.id, [second.id, third.id])
+
+
+@task
 def preparing(home: str, name: str) -> None:
     """Prepare twice, with different work under way."""
     with open_agents(home) as seg:

@@ -6,6 +6,7 @@ import random
 from collections.abc import Sequence
 from typing import Literal
 
+from tests.support.killed_agents.prompts import FirstPrompt, coming_back, later_prompt, other_work
 from tests.support.scripted import Run, Say, Script, Stall, Step, Todos, Write
 
 from segue.core.base.values import Value
@@ -23,7 +24,10 @@ MOMENTS: tuple[Moment, ...] = (
 RESTARTS = (3, 4, 5, 5)
 RESUMES = 0.15
 """How often a conversation is resumed."""
+OTHER_WORK = 0.4
+"""How many chains have a run in between that does other work."""
 LONG_SECONDS = 97
+RULE = "Never touch the payments module."
 _SYLLABLES = ("ba", "do", "fe", "gi", "ka", "lu", "mo", "ne", "pi", "ru", "sa", "te", "vo", "zi")
 _VERBS = ("Move", "Port", "Convert", "Extend", "Rework", "Split")
 _THINGS = ("login", "invoice export", "search index", "price list", "stock count", "mail queue")
@@ -37,7 +41,7 @@ _AIMS = (
 _MORE = (
     "",
     "",
-    " Never touch the payments module.",
+    f" {RULE}",
     "\n\nIt has to work on Python 3.11 and newer, without further packages. Write the tests first.",
 )
 
@@ -66,15 +70,19 @@ class PlannedRun(Value):
     """Whether what has a process group of its own lives on."""
     resumes: bool
     """Whether it takes up the conversation before it, if there is one, and does not begin a new one."""
+    prompt: FirstPrompt
+    """With what it begins, if the task is known and the run before did no other work."""
 
 
 class PlannedChain(Value):
-    """A chain: its first run gets the task, the others "continue"."""
+    """A chain: runs get the task until it is known, and then prompts of their own."""
 
     seed: int
     name: str
     task: str
     more: str
+    back: FirstPrompt
+    """With what the first work is taken up again after other work."""
     runs: Sequence[PlannedRun]
 
     @property
@@ -83,20 +91,34 @@ class PlannedChain(Value):
 
 
 def planned(seed: int) -> PlannedChain:
-    """The chain of a seed: up to five restarts; one run finishes its turn and one comes last, the others are
-    killed."""
+    """The chain of a seed: up to five restarts; one run finishes its turn, one may do other work, one comes
+    last, and the others are killed."""
     rng = random.Random(seed)
     name = "".join(rng.choices(_SYLLABLES, k=4))
-    task = f"{rng.choice(_VERBS)} the {name} {rng.choice(_THINGS)} {rng.choice(_AIMS)}."
+    thing = rng.choice(_THINGS)
+    task = f"{rng.choice(_VERBS)} the {name} {thing} {rng.choice(_AIMS)}."
     restarts = rng.choice(RESTARTS)
     finishes = rng.randrange(restarts)
     moments = [rng.choice(MOMENTS) if at != finishes else "never" for at in range(restarts)]
-    runs = [_run(rng, f"{name}-{at}", moment) for at, moment in enumerate(moments)]
-    last = PlannedRun(Script(f"{name}-last", [[Say("I see.")]]), (), (), "never", 0, 0.0, False, False)
-    return PlannedChain(seed, name, task, rng.choice(_MORE), [*runs, last])
+    prompts = [later_prompt(rng, name, thing, _sign(rng)) for _ in range(restarts + 1)]
+    if rng.random() < OTHER_WORK:
+        between = rng.randrange(1, restarts)
+        prompts[between], moments[between] = other_work(rng, _sign(rng)), "never"
+    runs = [
+        _run(rng, f"{name}-{at}", moment, prompt)
+        for at, (moment, prompt) in enumerate(zip(moments, prompts, strict=False))
+    ]
+    said = Script(f"{name}-last", [[Say("I see.")]])
+    last = PlannedRun(said, (), (), "never", 0, 0.0, False, False, prompts[-1])
+    more, back = rng.choice(_MORE), coming_back(rng, name, thing)
+    return PlannedChain(seed, name, task, more, back, [*runs, last])
 
 
-def _run(rng: random.Random, name: str, moment: Moment) -> PlannedRun:
+def _sign(rng: random.Random) -> str:
+    return "".join(rng.choices(_SYLLABLES, k=5))
+
+
+def _run(rng: random.Random, name: str, moment: Moment, prompt: FirstPrompt) -> PlannedRun:
     turns: list[list[Step]] = []
     commands: list[Command] = []
     files: list[str] = []
@@ -122,7 +144,7 @@ def _run(rng: random.Random, name: str, moment: Moment) -> PlannedRun:
     turn = rng.randrange(len(turns)) if moment == "request" else rng.randrange(4)
     turns.append([Say("That much is done, and the rest is left for later.")])
     delay, orphans, resumes = rng.random(), rng.random() < 0.5, rng.random() < RESUMES
-    return PlannedRun(Script(name, turns), commands, files, moment, turn, delay, orphans, resumes)
+    return PlannedRun(Script(name, turns), commands, files, moment, turn, delay, orphans, resumes, prompt)
 
 
 def _short(rng: random.Random) -> Command:

@@ -5,7 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
-HEAD = ("agent", "kills", "hops checked", "with the task", "with the call", "nothing known", "wrong")
+HEAD = (
+    "agent", "kills", "hops checked", "with the task", "with the call", "with additions", "other work",
+    "back again", "nothing known", "wrong",
+)  # fmt: skip
 
 
 @dataclass
@@ -19,6 +22,12 @@ class Tally:
     """Those that were told of the task."""
     with_call: int = 0
     """Those that were told of a call that was cut off."""
+    with_additions: int = 0
+    """Those that were told of all that was added to the task, and there was something."""
+    others: int = 0
+    """Those that did other work and were told what holds for any work here."""
+    back: int = 0
+    """Those that came back from other work and were told of the task."""
     unknown: int = 0
     """Those that could not be told anything, as nothing had been written before the kill."""
     wrong: list[str] = field(default_factory=list)
@@ -28,12 +37,18 @@ class Tally:
         self.hops += other.hops
         self.with_task += other.with_task
         self.with_call += other.with_call
+        self.with_additions += other.with_additions
+        self.others += other.others
+        self.back += other.back
         self.unknown += other.unknown
         self.wrong += other.wrong
 
     def counts(self) -> list[int]:
         """The numbers of a row of the table."""
-        return [self.kills, self.hops, self.with_task, self.with_call, self.unknown, len(self.wrong)]
+        return [
+            self.kills, self.hops, self.with_task, self.with_call, self.with_additions, self.others,
+            self.back, self.unknown, len(self.wrong),
+        ]  # fmt: skip
 
 
 def table(rows: Iterable[tuple[str, Iterable[int]]]) -> list[str]:

@@ -48,12 +48,14 @@ def is_aside(asked: Asked) -> bool:
     return not asked.tools or asked.json_wanted is not None or any(word in last for word in _SUMMARISING)
 
 
-def aside(asked: Asked, spot: Spot) -> str:
-    """The answer to such a request. A summary says how far the script has come."""
+def aside(asked: Asked, spot: Spot, summary: str = "") -> str:
+    """The answer to such a request. A summary is the one given, or says how far the script has come."""
     if asked.json_wanted is not None:
         return json.dumps(_fitting(asked.json_wanted))
     recent = "\n".join(one.text for one in asked.messages[-3:]).lower()
     if any(word in recent for word in ("summar", "compact", "compress")):
+        if summary:
+            return f"<summary>\n{summary}\n</summary>"
         mark = f"SCRIPT:{spot.script}@{spot.turn}" if spot.script else "the work"
         return f"<summary>\nUp to now some turns were taken. Go on with {mark}\n</summary>"
     if "title" in recent:

@@ -78,6 +78,8 @@ class ScriptedModel:
         self.queue = list(queue)
         self.folder = str(folder)
         self.log = log
+        self.summary = ""
+        """What it answers when it is asked to summarise; empty: how far the script has come."""
         self._requests: list[Request] = []
         self._launches: dict[int, _Launch] = {}
         self._faults: dict[tuple[str, int], int] = {}
@@ -218,7 +220,7 @@ class ScriptedModel:
         if request.is_aside:
             with self._changed:  # a summary may be requested of a text, in which no turns can be counted
                 next_turn = max((r.turn + 1 for r in self.turns(request.script)), default=0)
-            text = aside(asked, Spot(request.script, next_turn))
+            text = aside(asked, Spot(request.script, next_turn), self.summary)
             return Answer(request.number, asked.model, [Part("text", text)], used, 20 + len(text) // 4)
         steps = self.steps(request)
         for fault in (step for step in steps if isinstance(step, Fault)):

@@ -10,6 +10,7 @@ from tests.unit.agents.codex_records import (
     EARLIER,
     LATER,
     NATIVE,
+    assistant,
     done,
     event,
     function,
@@ -113,6 +114,17 @@ def test_the_course_of_a_turn(told, found):
     assert steps(*told) == found
 
 
+def test_a_summary_that_the_agent_was_asked_for_is_not_what_it_said() -> None:
+    said = [done("AgentMessage", content=[{"type": "Text", "text": "On it."}]), assistant("On it.")]
+    compacted = [assistant("What was done"), line("compacted", {"message": "What was done"})]
+    later = [assistant("Next."), done("AgentMessage", content=[{"type": "Text", "text": "Next."}])]
+    assert steps(*said, *compacted, *later) == [
+        Say(AT, "On it."),
+        Compact(AT, "What was done"),
+        Say(AT, "Next."),
+    ]
+
+
 def test_a_sub_agents_report_is_told_once_with_its_name_and_its_call():
     status = {"completed": "Two files."}
     notice = json.dumps({"agent_path": "a-1", "status": status})
@@ -135,18 +147,33 @@ def test_a_message_from_an_agent_below_is_a_report_and_one_from_above_is_not():
     assert steps(below, ended)[1:] == [Settled(AT, "/lead/x", True, "Done")]
 
 
-def test_in_a_sub_agents_rollout_the_task_is_a_title_and_nobody_is_quoted_as_the_user():
-    source = {"subagent": {"thread_spawn": {"parent_thread_id": "p-1"}}}
-    found = steps(meta(source=source, thread_source="subagent"), user("count the files"), user("faster"))
+SPAWNED = {"subagent": {"thread_spawn": {"parent_thread_id": "p-1"}}}
+
+
+def test_in_a_sub_agents_rollout_the_task_is_its_title_and_what_it_was_asked():
+    found = steps(meta(source=SPAWNED, thread_source="subagent"), user("count the files"), user("faster"))
     assert isinstance(found[0], Start) and found[0].parent == "p-1"
-    assert found[1:] == [Title(AT, "count the files")]
+    assert found[1:] == [Title(AT, "count the files"), Prompt(AT, "count the files"), Prompt(AT, "faster")]
+
+
+def test_a_message_from_the_agent_above_is_a_sub_agents_task_once():
+    text = "Message Type: NEW_TASK\nTask name: /lead/x\nSender: /lead\nPayload:\ncount the files"
+    sent = {"author": "/lead", "recipient": "/lead/x", "content": [{"text": text}]}
+    found = steps(
+        meta(source=SPAWNED, thread_source="subagent"),
+        line("inter_agent_communication", sent),
+        item("agent_message", **sent),
+        user("count the files"),
+    )
+    assert found[1:] == [Title(AT, "count the files"), Prompt(AT, "count the files")]
 
 
 def test_a_conversation_that_another_began_may_be_gone_on_with_by_the_user():
     begun = "<codex_delegation>\n  <input>count the files</input>\n</codex_delegation>"
     head = meta(source="vscode", thread_source="subagent")
     found = steps(head, user(begun), event("user_message", message=begun), user("and the folders"))
-    assert found[1:] == [Title(AT, begun), Prompt(AT, "and the folders")]
+    task = "count the files"
+    assert found[1:] == [Title(AT, task), Prompt(AT, task), Prompt(AT, "and the folders")]
 
 
 # Forks
@@ -168,7 +195,33 @@ def test_history_that_a_fork_copied_is_not_its_work_but_what_was_asked_stands():
     assert isinstance(found[0], Start)
     assert (found[0].how, found[0].parent) == ("fork", "old")
     assert found[1:] == [
-        Prompt(AT, "the old request"), Prompt(AT, "a slip"), Rewind(AT, 1), Prompt(AT, "the new request"),
+        Prompt(AT, "the old request", "inherited"), Prompt(AT, "a slip", "inherited"), Rewind(AT, 1),
+        Prompt(AT, "the new request"),
+    ]  # fmt: skip
+
+
+def test_what_was_asked_before_a_fork_is_known_from_its_events_too_and_once():
+    found = steps(
+        meta(forked_from_id="old"),
+        event("user_message", message="the old request"),
+        user("the old request"),
+        event("task_started", turn_id=LATER),
+        event("user_message", message="the new request"),
+    )
+    assert found[1:] == [Prompt(AT, "the old request", "inherited"), Prompt(AT, "the new request")]
+
+
+def test_a_sub_agent_that_was_forked_inherits_what_the_user_asked_and_has_its_own_task():
+    found = steps(
+        meta(forked_from_id="p-1", source=SPAWNED, thread_source="subagent"),
+        line("session_meta", {"id": "p-1", "cwd": "/src/shop"}),
+        user("keep the amounts in cents"),
+        event("task_started", turn_id=LATER),
+        item("agent_message", author="/lead", recipient="/lead/x", content=[{"text": "count the files"}]),
+    )
+    assert found[1:] == [
+        Prompt(AT, "keep the amounts in cents", "inherited"), Title(AT, "count the files"),
+        Prompt(AT, "count the files"),
     ]  # fmt: skip
 
 

@@ -7,12 +7,11 @@ import string
 from collections.abc import Callable
 
 import pytest
-from tests.support.briefs import GOAL, brief, line
+from tests.support.briefs import GOAL, brief, known, line
 from tests.support.long_story import story
 
 from segue.core.brief.compose import _bullet, compose, marked_down
-from segue.core.brief.facts import BriefFacts, PlanLine, Probe, facts
-from segue.core.runs.digest import fold
+from segue.core.brief.facts import BriefFacts, PlanLine, Probe
 from segue.core.runs.model import Failure
 from segue.core.runs.steps import Call, Prompt, Report, Result, Say, Step
 from segue.errors import BudgetTooSmall
@@ -68,7 +67,7 @@ def test_a_budget_that_is_too_small_is_refused() -> None:
 
 
 def test_the_markdown_form_says_the_same_as_a_list() -> None:
-    shown = facts([fold(story(3, calls=80)[:-5])])
+    shown = known(story(3, calls=80)[:-5])
     text = marked_down(shown, 8_192)
     assert "- **USER" in text
     words = text.replace("- **", "").replace(":**", ":").replace("  - ", "")
@@ -81,9 +80,9 @@ def test_the_same_steps_give_the_same_brief_in_every_process(monkeypatch: pytest
     import sys
 
     code = (
-        "from tests.support.long_story import story; from segue.core.runs.digest import fold;"
-        "from segue.core.brief.facts import facts; from segue.core.brief.compose import compose;"
-        "print(compose(facts([fold(story(4, calls=150))])))"
+        "from tests.support.long_story import story; from tests.support.briefs import known;"
+        "from segue.core.brief.compose import compose;"
+        "print(compose(known(story(4, calls=150))))"
     )
     said = set()
     for seed in ("1", "2", "3"):
@@ -164,7 +163,7 @@ def test_our_marks_in_a_goal_or_a_branch_do_not_end_the_brief():
 
 @pytest.mark.parametrize("budget", [256, 300, 400, 700, 1_000, 1_500, 2_048, 4_096])
 def test_the_markdown_form_fits_and_uses_its_budget(budget: int) -> None:
-    shown = facts([fold(story(3, calls=120))])
+    shown = known(story(3, calls=120))
     text, plain = marked_down(shown, budget), compose(shown, budget)
     assert len(text.encode()) <= budget
     assert len(text.encode()) > len(plain.encode()) - 200, "marks cost a few lines at most"

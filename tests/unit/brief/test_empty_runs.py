@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from tests.support.briefs import known
 
 from segue.core.brief.compose import compose
 from segue.core.brief.empty_runs import did_nothing, joined_with_empty
@@ -51,8 +52,7 @@ LOOK = Call(2, "s", "Bash", "run", "segue brief", "segue brief")
 def test_a_run_that_did_nothing_hides_nothing(steps: list[Step]) -> None:
     empty = fold([Start(0, "start", "r2"), *steps])
     assert did_nothing(empty)
-    [joined] = joined_with_empty([empty, fold(WORK)])
-    text = compose(facts([joined]))
+    text = compose(known(WORK, [Start(0, "start", "r2"), *steps], joins=True))
     for fact in ("invoice parser", "$ pytest -q → FAILED", "FAILING: `pytest -q`", "Describe the parser"):
         assert fact in text, (fact, text)
     assert "Shall I change the rounding?" in text
@@ -94,8 +94,8 @@ def test_the_prompt_of_a_run_that_did_nothing_is_the_last_message_and_answers_th
 
 
 def test_the_rules_and_the_fault_of_a_run_that_did_nothing_are_told() -> None:
-    later = fold([Prompt(1, "go on. Never push to main."), Fault(2, "overloaded", 529)])
-    text = compose(facts(joined_with_empty([later, fold(WORK)])))
+    later: list[Step] = [Prompt(1, "go on. Never push to main."), Fault(2, "overloaded", 529)]
+    text = compose(known(WORK, later, joins=True))
     assert "the model could not be reached" in text and '"overloaded"' in text
     assert "Never push to main." in text
 
@@ -125,16 +125,15 @@ def test_what_a_run_that_did_nothing_said_stands_behind_the_steps_before_it() ->
     assert joined.steps == before.steps + later.steps
     assert [step.at for step in joined.trail] == [1, 3, 5, 7, 8]
     assert (joined.prompts[-1].at, joined.prompts[-1].calls) == (7, 1)
-    assert joined.standing[-1].at == 7 and joined.fault is not None and joined.fault.at == 9
+    assert joined.fault is not None and joined.fault.at == 9
     assert joined.first_prompt == before.prompts[0]
 
 
 def test_the_plan_of_a_run_that_did_nothing_else_is_the_newer_one() -> None:
-    later = fold([Prompt(1, "go on"), Plan(2, (PlanItem("Describe the parser", "active"),))])
-    [joined] = joined_with_empty([later, fold(WORK)])
+    later: list[Step] = [Prompt(1, "go on"), Plan(2, (PlanItem("Describe the parser", "active"),))]
+    [joined] = joined_with_empty([fold(later), fold(WORK)])
     assert joined.planned == 8 and [row[0] for row in joined.plan] == ["Describe the parser"]
-    assert joined.inherited.plan == ("Round the totals", "Describe the parser")
-    text = compose(facts([joined]))
+    text = compose(known(WORK, later, joins=True))
     assert "OPEN (0 of 2 done): now Describe the parser; from before: Round the totals" in text
 
 

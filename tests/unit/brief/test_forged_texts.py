@@ -16,7 +16,7 @@ from tests.support.runs import opened
 
 from segue import Segue
 from segue.agents import OURS
-from segue.core.runs.inherited import inherited_facts, split_brief
+from segue.core.runs.brief_text import read_brief, split_brief
 from segue.core.runs.steps import Call, Change, Plan, PlanItem, Prompt, Result, Say, Start, Step, Usage
 from segue.services.brief.project_brief import brief_here
 from segue.testing.transcripts import placed
@@ -101,10 +101,10 @@ def held(text: str) -> None:
     assert low.count("[segue]") == low.count("[/segue]") == 1
     assert text.startswith("[segue] ") and text.rpartition("\n")[2].startswith("[/segue]")
     assert split_brief(text) == (text, "")
-    read = inherited_facts(text)
-    assert read.goal == GOAL
-    assert not [one for one in (*read.standing, *read.decided) if "evil" in one]
-    assert not [one for one in (*read.plan, *read.blocked) if one.strip().startswith("run evil")]
+    read = read_brief(text)
+    assert read.requests[:1] == (GOAL,)
+    assert not [one for one in (*read.rules, *read.choices) if "evil" in one]
+    assert not [one for one in read.items if one.strip().startswith("run evil")]
     assert not [line for line in text.split("\n") if line.startswith(("GOAL: run", "OPEN: run", "- **"))]
 
 

@@ -5,14 +5,15 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from tests.support.briefs import known
 from tests.support.long_story import story
 
 from segue.core.brief.compose import BYTES_DEFAULT, compose
 from segue.core.brief.facts import facts
 from segue.core.brief.long_brief import account
 from segue.core.brief.passages import passages
+from segue.core.runs.brief_text import read_brief, split_brief
 from segue.core.runs.digest import fold
-from segue.core.runs.inherited import inherited_facts, split_brief
 from segue.core.runs.quotable import BLOCK_CHARS, TOOLS_CHARS, WORDS_CHARS, gather
 from segue.core.runs.steps import Call, Change, Prompt, Result, Rewind, Say, Start, Step
 from segue.services.brief.brief import LONG_BYTES, brief_of_transcript
@@ -41,7 +42,7 @@ def test_an_account_is_the_brief_with_passages_behind_it() -> None:
     steps = [Prompt(1, GOAL), *read("src/money.py", "def to_cents(amount):\n    return round(amount * 100)")]
     text = told(steps)
     head, closing = text.split("\n", 1)[0], text.rsplit("\n", 1)[1]
-    assert head == compose(facts([fold(steps)]), 4_096).split("\n", 1)[0]
+    assert head == compose(known(steps), 4_096).split("\n", 1)[0]
     assert closing == "[/segue] more: segue show run-1"
     assert quoted(text) == ["def to_cents(amount):", "    return round(amount * 100)"]
     assert "\n  src/money.py\n" in text
@@ -72,7 +73,7 @@ def test_a_quote_cannot_end_what_it_stands_in() -> None:
     text = told([Prompt(1, GOAL), *read("page.html", page)])
     brief, rest = split_brief(text)
     assert (brief, rest) == (text, "")
-    assert inherited_facts(brief).goal == GOAL
+    assert read_brief(brief).requests == (GOAL,)
 
 
 def test_paths_are_told_from_the_folder_of_the_work() -> None:
@@ -175,7 +176,7 @@ def test_material_is_bounded_and_keeps_the_newest_and_what_was_said() -> None:
 
 
 def test_our_own_brief_in_a_prompt_is_not_quoted_as_the_users_words() -> None:
-    brief = compose(facts([fold([Prompt(1, GOAL)])]))
+    brief = compose(known([Prompt(1, GOAL)]))
     assert [one.text for one in gather([Prompt(1, f"{brief}\nGo on please")]).blocks] == ["Go on please"]
 
 

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from msgspec import structs
+from tests.support.briefs import known
 from tests.support.long_story import facts as story_facts, story
 
 from segue import Segue
@@ -62,7 +63,7 @@ def sheet(shown: BriefFacts, budget: int = 2_048, more: str = "segue show run-1"
 
 @pytest.mark.parametrize("seed", range(15))
 def test_every_key_of_the_contract_is_there_at_two_kilobytes(seed: int) -> None:
-    found = sheet(facts([fold(story(seed, calls=40 + 20 * seed)[: -seed - 1])], agent="codex"))
+    found = sheet(known(story(seed, calls=40 + 20 * seed)[: -seed - 1], agent="codex"))
     assert list(found) == list(CONTRACT)
     for key, inner in CONTRACT.items():
         assert isinstance(found[key], list) if inner is list else inner <= set(found[key])
@@ -99,7 +100,7 @@ def test_superseded_facts_stay_out() -> None:
 
 
 def test_what_would_not_fit_stands_behind_the_command_that_the_bootstrap_names() -> None:
-    steps = sheet(facts([fold(story(1))]), more="segue show run-1 --timeline")["bootstrap_instructions"]
+    steps = sheet(known(story(1)), more="segue show run-1 --timeline")["bootstrap_instructions"]
     assert [step.split(".")[0] for step in steps] == [str(n + 1) for n in range(len(steps))]
     assert steps[-1].endswith("For more: segue show run-1 --timeline")
 
@@ -117,7 +118,7 @@ def test_the_numbers_are_real_and_a_long_session_is_compressed_to_under_one_perc
 
 def test_a_manifest_takes_under_500_tokens_at_the_usual_budget() -> None:
     for seed in range(20):
-        assert tokens(manifest(facts([fold(story(seed, calls=100))])).decode()) < 500
+        assert tokens(manifest(known(story(seed, calls=100))).decode()) < 500
 
 
 def test_a_budget_that_is_too_small_is_refused() -> None:

@@ -7,14 +7,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.support.briefs import known as known_after
 from tests.support.git import Repository
 from tests.support.runs import opened, place
 
 from segue.agents import OURS
-from segue.core.brief.facts import BriefFacts, Claim, PlanLine, Probe, facts
+from segue.core.brief.facts import BriefFacts, Claim, PlanLine, Probe
 from segue.core.brief.manifest import manifest
 from segue.core.brief.manifest_words import Workplace, from_root, modified_files, phase_in
-from segue.core.runs.digest import fold
 from segue.core.runs.model import Failure
 from segue.core.runs.steps import Call, Change, End, Interrupt, Model, Prompt, Result, Say, Start, Step, Usage
 from segue.services.brief.brief import brief_of_transcript
@@ -37,7 +37,7 @@ def edited(path: str, id: str = "e1", how: Any = "edit") -> list[Step]:
 
 
 def told(steps: list[Step], place: Workplace | None = None, probe: Probe | None = None) -> dict[str, Any]:
-    known = facts([fold(steps)], probe=probe)
+    known = known_after(steps, probe=probe)
     found: dict[str, Any] = json.loads(manifest(known, 2_048, "segue show run-1", place))
     return found
 
@@ -120,7 +120,7 @@ def test_an_edit_that_does_not_say_what_it_changes_changed_its_file() -> None:
 def test_deleted_and_temporary_files_are_no_pointers_and_what_git_says_is() -> None:
     steps = [*ASKED, *edited(f"{ROOT}/old.py", "e1"), *edited(f"{ROOT}/old.py", "e2", "delete"),
              *edited("/tmp/x.py", "e3"), *edited(f"{ROOT}/new.py", "e4")]  # fmt: skip
-    known = facts([fold(steps)], probe=Probe(1.0, "main", "abc", ("new.py", "docs/by_hand.md")))
+    known = known_after(steps, probe=Probe(1.0, "main", "abc", ("new.py", "docs/by_hand.md")))
     assert modified_files(known, Workplace(ROOT)) == ["new.py", "docs/by_hand.md"]
 
 

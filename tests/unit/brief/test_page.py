@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import given, strategies as some
 
-from segue.core.brief.page import cut, middle, plain, quote, size, wrapped
+from segue.core.base.page import cut, middle, plain, quote, size, wrapped
 
 UNSEEN = {
     "zero width space": "\u200b", "word joiner": "\u2060", "soft hyphen": "\u00ad", "BOM": "\ufeff",

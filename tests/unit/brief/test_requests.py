@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from segue.core.brief.proposals import answered, picked
 from segue.core.brief.requests import is_weak, refers, requests_of, told, unpasted
+from segue.core.language.proposals import answered, picked
 from segue.core.runs.digest import fold
 from segue.core.runs.model import UserMessage
 from segue.core.runs.steps import Interrupt, Prompt, Say, Step
@@ -88,7 +88,7 @@ def test_numbers_and_letters_choose(text: str, marks: list[str]) -> None:
     ],
 )  # fmt: skip
 def test_an_answer_takes_up_what_was_offered(said: str, text: str, takes_up: str) -> None:
-    assert answered(UserMessage(text, 1, reply_to=said)) == takes_up
+    assert answered(text, said) == takes_up
 
 
 def test_a_question_is_found_at_the_end_of_a_message_and_not_far_before_it() -> None:
@@ -96,25 +96,22 @@ def test_a_question_is_found_at_the_end_of_a_message_and_not_far_before_it() -> 
     six = [
         f"The part with the number {number} was looked at and is left as it is now." for number in "123456"
     ]
-    assert answered(UserMessage("yes", 1, reply_to=f"{question} {' '.join(six)}")) == question
+    assert answered("yes", f"{question} {' '.join(six)}") == question
     far = "\n\n".join([question, *six, "That was the last of them."])
-    assert "exporter" not in answered(UserMessage("yes", 1, reply_to=far))
+    assert "exporter" not in answered("yes", far)
 
 
 def test_a_question_that_says_what_it_is_about_is_told_alone() -> None:
     question = "Shall I change how the exporter rounds every amount in the file?"
-    assert answered(UserMessage("yes", 1, reply_to=f"The parser is done. {question}")) == question
+    assert answered("yes", f"The parser is done. {question}") == question
     points = "Shall I change it in the exporter, in the rates and in the totals?"
     said = f"The parser is done. {points}"
-    assert answered(UserMessage("yes", 1, reply_to=said)) == said
+    assert answered("yes", said) == said
 
 
 def test_a_short_question_is_told_with_the_two_sentences_before_it() -> None:
     said = "The first is done. The second is done. The third is done. Is this right?"
-    assert (
-        answered(UserMessage("yes", 1, reply_to=said))
-        == "The second is done. The third is done. Is this right?"
-    )
+    assert answered("yes", said) == "The second is done. The third is done. Is this right?"
 
 
 @pytest.mark.parametrize(

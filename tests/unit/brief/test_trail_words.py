@@ -175,24 +175,46 @@ def test_what_a_look_found_is_told_if_it_is_short(step: TrailStep, found: str) -
 
 def test_looks_in_a_row_are_told_with_all_that_they_found_where_there_is_room() -> None:
     steps = [ran(f"grep word{number} src", f"src/{number}.py:1: found here") for number in range(4)]
-    line = looks_line(steps, NOWHERE, 400, rich=False)
+    line = looks_line(steps, NOWHERE, 400)
     assert line.count("1 hit") == 4
-    line = looks_line(steps, NOWHERE, 220, rich=False)
+    line = looks_line(steps, NOWHERE, 220)
     assert line.count("1 hit") == 2 and 'grep "word0"' in line
+
+
+def newest_look(step: TrailStep) -> str:
+    return looks_line([step], NOWHERE, 400, [step])
 
 
 def test_the_first_hits_of_the_last_search_are_told() -> None:
     hits = "\n".join(f"src/{number}.py: x{' word' * 30}" for number in range(5))
-    line = looks_line([ran("grep x src", hits)], NOWHERE, 400, rich=True)
-    assert line.startswith('grep "x" in src (5 lines found): "src/0.py: x word')
+    line = newest_look(ran("grep x src", hits))
+    assert line.startswith('grep "x" in src (5 lines found: "src/0.py: x word')
     assert line.count("word…") == 3 and "src/3.py" not in line
-    assert looks_line([ran("git grep x", hits)], NOWHERE, 400, rich=True) == 'grep "x" (5 lines found)'
+    assert looks_line([ran("grep x src", hits)], NOWHERE, 400) == 'grep "x" in src (5 lines found)'
 
 
 def test_the_names_that_a_file_defines_are_told_six_at_most() -> None:
     text = "\n".join(["# Heading", *(f"{number}\tdef name_{number}():" for number in range(1, 9))])
-    line = looks_line([called("read", output=text, paths=("a.py",))], NOWHERE, 400, rich=True)
+    line = newest_look(called("read", output=text, paths=("a.py",)))
     assert line == "looked at a.py (defines name_1, name_2, name_3, name_4, name_5, name_6)"
+
+
+@pytest.mark.parametrize(
+    ("step", "line"),
+    [
+        (ran("ls src", "a.py\nb.py"), 'ls src ("a.py / b.py")'),
+        (ran("ls src", ""), "ls src"),
+        (ran("cat notes", "one\ntwo"), 'looked at notes ("one / two")'),
+        (ran("cat notes", "\n".join(f"line {number}" for number in range(9))), "looked at notes"),
+        (ran("git diff", "+ on main\n- on next"), 'git diff ("+ on main / on next")'),
+        (ran("rg x src", "", exit=1), 'grep "x" in src (no hits)'),
+        (called("read", output="No file here.", paths=("a.py",), ok=False),
+         'looked at a.py (failed: "No file here.")'),
+        (called("search", "x", output="Found 2 files\na.py"), 'grep "x" (1 hit: "a.py")'),
+    ],
+)  # fmt: skip
+def test_what_one_of_the_newest_looks_showed_is_told(step: TrailStep, line: str) -> None:
+    assert newest_look(step) == line
 
 
 # -- edits

@@ -8,10 +8,11 @@ from typing import Any
 import msgspec
 import pytest
 from hypothesis import given, strategies as st
+from tests.support.briefs import known as known_after
 from tests.support.runs import work
 
 from segue.core.brief.compose import compose
-from segue.core.brief.facts import BriefFacts, Claim, Probe, facts
+from segue.core.brief.facts import BriefFacts, Claim, Probe
 from segue.core.models import answer as answers
 from segue.core.models.grounding import ClaimSource, ObservedFacts, ground, holds, observed
 from segue.core.models.prompt import Excerpts, facts_of, files_of
@@ -258,7 +259,7 @@ def test_json_is_found_in_prose_and_mended_where_it_was_cut(text: str, rows: lis
 
 
 def shown_work() -> BriefFacts:
-    return facts([fold(work())], agent="codex")
+    return known_after(work(), agent="codex")
 
 
 def test_a_kept_claim_stands_in_the_brief_with_its_trust_and_step() -> None:
@@ -302,7 +303,7 @@ def test_excerpts_are_numbered_as_the_digest_counts_and_fit_their_room() -> None
     chosen = found.chosen(2_000)
     assert sum(len(f"{one.id} {one.voice}: {one.text}") + 1 for one in chosen) <= 2_000
     assert any(one.id in says and says[one.id] == one.text for one in chosen)
-    assert observed(facts([digest])).unfinished == ("write it", "test it")
+    assert observed(known_after(steps)).unfinished == ("write it", "test it")
 
 
 # -- what the brief knows, a claim cannot contradict
@@ -336,9 +337,9 @@ def test_what_the_tree_and_the_trail_say_is_not_contradicted(
 
 def test_what_is_observed_comes_from_the_facts_of_the_brief() -> None:
     steps = [*committed(), *work(ends=False)]
-    found = observed(facts([fold(steps)]))
+    found = observed(known_after(steps))
     assert found.running == ("make deploy",) and found.unpushed and found.uncommitted
-    assert not observed(facts([fold(work())], probe=Probe(1.0, "main", "abc"))).uncommitted
+    assert not observed(known_after(work(), probe=Probe(1.0, "main", "abc"))).uncommitted
 
 
 def committed() -> list[Step]:
@@ -351,7 +352,7 @@ def committed() -> list[Step]:
 
 
 def test_a_model_is_sent_the_lines_of_the_brief_and_files_from_the_top() -> None:
-    known = facts([fold([*work(), *committed()])], agent="codex")
+    known = known_after([*work(), *committed()], agent="codex")
     known.claims = [Claim("risk", "A claim of another model", ("s1",), "agent")]
     sent = facts_of(known, 2_048)
     lines = compose(msgspec.structs.replace(known, claims=[]), 2_048).split("\n")[1:-1]

@@ -55,7 +55,7 @@ def test_a_long_paragraph_of_a_note_and_of_a_decision_are_restored_whole(
         session = seg.start("Set the price")
         session.decide(f"Decided: {PARAGRAPH}")
         found = session.restore("minimal", notes=["pricing"])
-    assert flat(found.text).count(PARAGRAPH) == 2
+    assert flat(found.text).count(PARAGRAPH) >= 2
     assert entry(found, "note/pricing")[0] == "loaded"
 
 

@@ -12,6 +12,10 @@ from segue.core.runs.shell_commands import kind_of, parse_shell
     [
         ("cd api && FOO=1 npm run build -- -q", "npm run build", "build"),
         ("pytest -q tests/unit", "pytest", "test"),
+        ("cd x && bash -n install.sh && echo ok", "bash -n install.sh", "check"),
+        ("php -l index.php", "php -l index.php", "check"),
+        ("node --check a.js", "node --check a.js", "check"),
+        ("python -m py_compile a.py", "python -m py_compile", "check"),
         ("python -m pytest tests", "python -m pytest", "test"),
         ("timeout 60 .venv/bin/python -m mypy src", ".venv/bin/python -m mypy", "check"),
         ("/usr/local/bin/python3 -m mypy src", "python3 -m mypy", "check"),

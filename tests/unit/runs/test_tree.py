@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from segue.core.runs.command_effects import take_command
+from segue.core.runs.command_lines import written_files
+from segue.core.runs.git_effects import subject_of
 from segue.core.runs.steps import Change
 from segue.core.runs.tree import (
     CHANGED_MAX,
@@ -17,10 +20,7 @@ from segue.core.runs.tree import (
     end_process,
     note_address,
     still_failing,
-    subject_of,
     take_changes,
-    take_command,
-    written_files,
 )
 
 
@@ -82,7 +82,13 @@ COMMITTED = "[main 1a2b3c4] Keep cents"
         ((*EDITS, ("git status", "nothing to commit, working tree clean")), []),
         ((*EDITS, ("git status --short", " M a.py\n?? docs/")), ["a.py", "docs/b.md"]),
         ((*EDITS, ("git status", "\tmodified:   src/c.py\n\tnew.py")), ["src/c.py"]),
-        ((*EDITS, ("git status -sb", "## main")), ["a.py", "docs/b.md", "src/c.py"]),
+        ((*EDITS, ("git status -sb", "## main")), []),
+        ((*EDITS, ("git status -s", "M a.py\n M src/c.py")), ["a.py", "src/c.py"]),
+        ((*EDITS, ("git status -s; ls", "a.py")), ["a.py", "docs/b.md", "src/c.py"]),
+        ((*EDITS, ("git status -s src", " M src/c.py")), ["a.py", "docs/b.md", "src/c.py"]),
+        ((*EDITS, ("git status -s docs", " M docs/d.md")), ["a.py", "src/c.py"]),
+        ((*EDITS, ("git status -s | grep src", " M src/c.py")), ["a.py", "docs/b.md", "src/c.py"]),
+        ((*EDITS, ("git status -s | head -5", " M src/c.py")), ["src/c.py"]),
         ((*EDITS, "rm a.py"), ["docs/b.md", "src/c.py", "a.py"]),
         (("create a.py", "rm a.py"), []),
         (("create a.py", "delete a.py"), []),
@@ -166,8 +172,8 @@ def test_the_branch_is_the_one_that_was_switched_to_or_committed_on() -> None:
 def test_what_git_lists_besides_is_known_until_the_next_commit() -> None:
     asked = ("git status --short", " M a.py\n M b.py\nR  old.py -> new.py")
     tree = tree_after("edit a.py", asked)
-    assert (tree.others, tree.asked, tree.doubt) == (["b.py", "new.py"], 2, 0)
-    assert tree_after("edit a.py", asked, ("git commit -m x", COMMITTED)).others == []
+    assert (list(tree.others), tree.asked, tree.doubt) == (["b.py", "new.py"], 2, 0)
+    assert tree_after("edit a.py", asked, ("git commit -m x", COMMITTED)).others == {}
 
 
 def test_after_a_commit_of_what_was_staged_out_of_sight_there_is_doubt_until_git_is_asked() -> None:
@@ -179,11 +185,121 @@ def test_after_a_commit_of_what_was_staged_out_of_sight_there_is_doubt_until_git
 
 
 def test_a_stash_is_known_until_it_is_taken_out() -> None:
-    assert tree_after("edit a.py", "git stash save").stashed == 2
-    assert tree_after("edit a.py", "FAILS git stash").stashed == 0
-    assert tree_after("edit a.py", "git stash", "git stash drop").stashed == 0
+    assert [stash.at for stash in tree_after("edit a.py", "git stash save").stashes] == [2]
+    assert not tree_after("edit a.py", "FAILS git stash").stashes
+    dropped = tree_after("edit a.py", "git stash", "git stash drop")
+    assert not dropped.stashes and not dropped.changed
     popped = tree_after("edit a.py", "git stash", "git stash pop")
-    assert (popped.stashed, popped.doubt) == (0, 3)
+    assert (popped.stashes, list(popped.changed), popped.doubt) == ([], ["a.py"], 0)
+    assert tree_after("edit a.py", "git stash pop").doubt == 2
+
+
+SAVED = "Saved working directory and index state WIP on main: 1a2b3c4 x"
+NEW = ("create new.py", *EDITS)
+
+
+@pytest.mark.parametrize(
+    ("did", "changed"),
+    [
+        ((*NEW, ("git stash -u -m wip", SAVED)), []),
+        ((*NEW, ("git stash -m wip", SAVED)), ["new.py"]),
+        ((*NEW, "git add -A", ("git stash", SAVED)), []),
+        ((*NEW, ("git stash push -- src", SAVED)), ["new.py", "a.py", "docs/b.md"]),
+        ((*NEW, ("git stash", "No local changes to save")), ["new.py", "a.py", "docs/b.md", "src/c.py"]),
+        ((*EDITS, ("FAILS git stash && pytest; git stash pop", f"{SAVED}\n1 failed")), []),
+        (
+            (
+                *EDITS,
+                ("FAILS git stash; pytest; git stash pop", f"{SAVED}\n1 failed\nDropped refs/stash@{{0}}"),
+            ),
+            ["a.py", "docs/b.md", "src/c.py"],
+        ),
+        ((*NEW, "git checkout ."), ["new.py"]),
+        ((*NEW, "git checkout -f main"), ["new.py"]),
+        ((*NEW, "git checkout a.py docs/b.md"), ["new.py", "src/c.py"]),
+        ((*EDITS, "git checkout next -- a.py new.py"), ["docs/b.md", "src/c.py", "a.py", "new.py"]),
+        ((*EDITS, "git restore -SW docs"), ["a.py", "src/c.py"]),
+        ((*EDITS, "git restore --source=HEAD~2 docs/b.md"), ["a.py", "src/c.py", "docs/b.md"]),
+        ((*NEW, "git clean -fd"), list(EDITS_PATHS := ["a.py", "docs/b.md", "src/c.py"])),
+        ((*NEW, "git clean -nd"), ["new.py", *EDITS_PATHS]),
+        ((*NEW, ("git clean -fd", "Removing other.py")), ["new.py", *EDITS_PATHS]),
+        ((*NEW, "git reset --hard"), ["new.py"]),
+        ((*EDITS, "FAILS git restore docs && pytest"), ["a.py", "src/c.py"]),
+        ((*EDITS, ("FAILS git restore docs && pytest", "error: pathspec 'docs' did not match")), EDITS_PATHS),
+        ((*EDITS, ("FAILS rm a.py && git push", "fatal: no upstream")), EDITS_PATHS),
+        ((*EDITS, "git commit -m x a.py"), ["docs/b.md", "src/c.py"]),
+        ((*EDITS, "git commit -qm x | cat"), []),
+        ((*EDITS, ("FAILS git commit -m x", " 2 files changed")), []),
+        ((*EDITS, ("FAILS git diff --stat && git commit -m x", " 2 files changed")), EDITS_PATHS),
+    ],
+)
+def test_files_leave_and_come_back_with_what_git_does(
+    did: tuple[str | tuple[str, str], ...], changed: list[str]
+) -> None:
+    assert list(tree_after(*did).changed) == changed
+
+
+def said(hash: str, subject: str) -> str:
+    return f"[main {hash}] {subject}\n 1 file changed"
+
+
+ONE, TWO = ("git commit -am one", said("1111111", "one")), ("git commit -am two", said("2222222", "two"))
+FIXUP = ("git commit -am 'fixup! one'", said("3333333", "fixup! one"))
+REBASED = "Successfully rebased and updated refs/heads/main."
+
+
+@pytest.mark.parametrize(
+    ("did", "commits"),
+    [
+        ((ONE, TWO), ["1111111 one", "2222222 two"]),
+        ((ONE, TWO, ("git reset --hard HEAD~1", "HEAD is now at 1111111 one")), ["1111111 one"]),
+        ((ONE, TWO, ("git reset --hard 1111111", "HEAD is now at 1111111 one")), ["1111111 one"]),
+        ((ONE, TWO, "git reset --soft HEAD~"), ["1111111 one"]),
+        ((ONE, TWO, "git reset HEAD^^"), []),
+        ((ONE, TWO, "git reset --soft main"), []),
+        ((ONE, TWO, "git reset"), ["1111111 one", "2222222 two"]),
+        ((ONE, TWO, "git reset --hard"), ["1111111 one", "2222222 two"]),
+        ((ONE, FIXUP, (f"{'GIT_SEQUENCE_EDITOR=:'} git rebase -i --autosquash main", REBASED)), [" one"]),
+        ((ONE, FIXUP, ("git rebase --autosquash main", REBASED)), [" one"]),
+        ((ONE, FIXUP, ("git rebase main", REBASED)), [" one", " fixup! one"]),
+        ((ONE, ("git pull --rebase", REBASED)), [" one"]),
+        ((ONE, ("git pull --rebase", "Already up to date.")), ["1111111 one"]),
+        ((ONE, ("git rebase main", "Current branch main is up to date.")), ["1111111 one"]),
+        ((ONE, ("FAILS git rebase main", "CONFLICT (content)")), ["1111111 one"]),
+        ((ONE, TWO, ("git rebase -i main", REBASED)), []),
+        ((ONE, TWO, ("git rebase --continue", REBASED)), []),
+        ((ONE, "git rebase --abort"), ["1111111 one"]),
+        ((ONE, "git commit -q --amend --no-edit"), [" one"]),
+        ((ONE, ("git commit --amend -m three", said("4444444", "three"))), ["4444444 three"]),
+        (
+            (ONE, ("git revert HEAD", said("5555555", 'Revert "one"'))),
+            ["1111111 one", '5555555 Revert "one"'],
+        ),
+        ((ONE, "git revert --no-edit HEAD"), []),
+        ((ONE, ("git merge next", "Merge made by the 'ort' strategy.")), []),
+        ((ONE, ("git merge next", "Already up to date.")), ["1111111 one"]),
+        ((ONE, ("git merge --squash next", "Squash commit -- not updating HEAD")), ["1111111 one"]),
+        (
+            (("git commit -m a && git commit -m b", f"{said('6', 'no')}\n{ONE[1]}\n{TWO[1]}"),),
+            ["1111111 one", "2222222 two"],
+        ),
+        ((("./release", ONE[1]),), ["1111111 one"]),
+        ((("./release", "[main 1111111] one"),), []),
+        ((("cat log", ONE[1]),), []),
+        (
+            (("for f in a b; do git commit -m $f; done", f"{ONE[1]}\n{TWO[1]}"),),
+            ["1111111 one", "2222222 two"],
+        ),
+        ((("git commit -m one", f"lint…\r{ONE[1]}"),), ["1111111 one"]),
+        ((("git commit -m one", f"\x1b[32m{ONE[1]}\x1b[0m"),), ["1111111 one"]),
+    ],
+)
+def test_the_last_commits_are_those_that_are_still_there(
+    did: tuple[str | tuple[str, str], ...], commits: list[str]
+) -> None:
+    tree = tree_after(*did)
+    assert [f"{commit.hash} {commit.subject}" for commit in tree.commits] == commits
+    assert tree.commit_count == len(commits)
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ from tests.support.scripted_agents import CLAUDE
 
 from segue import Segue
 from segue.core.base.values import seconds_of
-from segue.core.runs.inherited import split_brief
+from segue.core.runs.brief_text import split_brief
 from segue.core.runs.steps import Prompt, Say, Start, Step
 from segue.core.sessions import commands as do
 from segue.effects.processes.launch import LeftoverProcess

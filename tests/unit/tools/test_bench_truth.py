@@ -8,12 +8,11 @@ from pathlib import Path
 import pytest
 from bench.resume import truth
 from bench.resume.truth.__main__ import check, choose, table
-from bench.resume.truth.judge import Judgement, judge
 from bench.resume.truth.shell import is_check, is_hidden, simple_commands
 from bench.resume.truth.sources import Source, source_of, sources
-from bench.resume.truth.statements import read_brief
+from bench.resume.truth.statements import KINDS, read_brief
 from bench.resume.truth.words import stands
-from tests.support.brief_examples import examples
+from tests.support.judged_briefs import judged, made
 from tests.support.long_story import story
 
 from segue.services.brief.brief import brief_of_transcript
@@ -48,16 +47,6 @@ end
 """
 
 
-def made(steps: str, folder: Path) -> Source:
-    """A transcript of Claude Code of steps in the language of the brief's examples."""
-    (folder / "story.txt").write_text(f"\n## A story\n{steps}")
-    [example] = examples(folder / "story.txt")
-    path = placed("claude-code", example.steps, home=folder, cwd="/home/ann/shop")
-    found = source_of(path)
-    assert found is not None and found.agent == "claude-code"
-    return found
-
-
 @pytest.fixture
 def source(tmp_path: Path) -> Source:
     return made(STORY, tmp_path)
@@ -68,18 +57,13 @@ def brief(source: Source) -> str:
     return brief_of_transcript(source.path, source.agent)
 
 
-def judged(brief: str, source: Source) -> list[Judgement]:
-    found, unknown = judge(brief, source.read(len(source.records)))
-    assert not unknown
-    return found
-
-
 def test_a_true_brief_has_no_false_statement_and_all_kinds_of_true_ones(brief: str, source: Source) -> None:
     found = judged(brief, source)
     assert [one for one in found if one.verdict != "true"] == []
     kinds = {one.kind for one in found}
-    assert kinds == {
+    assert kinds >= {
         "outcome", "commit", "uncommitted", "open item", "running", "check", "user", "ending", "place",
+        "request",
     }  # fmt: skip
     assert len(found) > 20
 
@@ -129,6 +113,11 @@ def test_a_planted_lie_is_reported_and_nothing_else(
     assert wrong[0].line not in brief.split("\n") and wrong[0].line in lie.split("\n")
 
 
+COMMITS = (
+    'run git commit -am "Keep cents"\nok [main 1a2b3c4] Keep cents\\n 1 file changed\n'
+    'run git commit -am "fixup! Keep cents"\nok [main 2b3c4d5] fixup! Keep cents\\n 1 file changed\n'
+)
+REBASED = "Successfully rebased and updated refs/heads/main."
 ONCE_TRUE = [
     (
         "a failure that a longer line mended",
@@ -143,7 +132,7 @@ ONCE_TRUE = [
     (
         "a check after the last edit",
         "edit a.py | x | y\nok done\nrun pytest -q\nok 3 passed",
-        "TREE: No test, check or build was run after the edits.",
+        "TREE: No known test, check or build was run after the edits.",
     ),
     (
         "the status of a pipe",
@@ -221,6 +210,158 @@ ONCE_TRUE = [
         "run rm old.py\nrefused not yet\nrun rm old.py\nok",
         'FACTS:\n- the user refused `rm old.py`: "not yet"',
     ),
+    (
+        "a fixup that was squashed",
+        f"{COMMITS}run GIT_SEQUENCE_EDITOR=true git rebase -i --autosquash HEAD~2\nok {REBASED}",
+        "TREE: Last commit: 2b3c4d5 fixup! Keep cents (2 in this run, no push seen since).",
+    ),
+    (
+        "the hash of a commit that was rebased",
+        f"{COMMITS}run git rebase main\nok {REBASED}",
+        "TREE: Last commit: 2b3c4d5 fixup! Keep cents (2 in this run, no push seen since).",
+    ),
+    (
+        "the push of a commit that was rebased",
+        f"{COMMITS}run git push\nok a..b main -> main\nrun git rebase main\nok {REBASED}",
+        "TREE: Last commit: fixup! Keep cents (2 in this run, pushed).",
+    ),
+    (
+        "a commit that was reset",
+        f"{COMMITS}run git reset --hard HEAD~1\nok HEAD is now at 1a2b3c4 Keep cents",
+        "TREE: Last commit: 2b3c4d5 fixup! Keep cents (2 in this run, no push seen since).",
+    ),
+    (
+        "commits that were squashed by a reset",
+        f"{COMMITS}run git reset --soft HEAD~2 && git commit -m One\nok [main 3c4d5e6] One\\n 2 files",
+        "TREE: Last commit: 3c4d5e6 One (3 in this run, no push seen since).",
+    ),
+    (
+        "a commit that was amended",
+        f"{COMMITS}run git commit --amend -m Cents\nok [main 3c4d5e6] Cents",
+        "TREE: Last commit: 2b3c4d5 fixup! Keep cents (2 in this run, no push seen since).",
+    ),
+    (
+        "a commit that was reverted",
+        f'{COMMITS}run git revert --no-edit HEAD\nok [main 3c4d5e6] Revert "fixup! Keep cents"',
+        "TREE: Last commit: 2b3c4d5 fixup! Keep cents (2 in this run, no push seen since).",
+    ),
+    (
+        "a commit before one that a script made",
+        f"{COMMITS}run ./release\nok [main 3c4d5e6] Release\\n 1 file changed",
+        "TREE: Last commit: 2b3c4d5 fixup! Keep cents (2 in this run, no push seen since).",
+    ),
+    (
+        "a commit in a pipe that only was tried",
+        'run git commit -m "Keep cents" | tail -1\nok  1 file changed, 2 insertions(+)',
+        "TRAIL (oldest first):\n- tried to commit Keep cents",
+    ),
+    (
+        "a commit that failed, though only what came after it did",
+        'run git commit -m "Keep cents" && git push\nexit 1 [main 1a2b3c4] Keep cents\\nfatal: no upstream',
+        "TRAIL (oldest first):\n- commit FAILED Keep cents",
+    ),
+    (
+        "a file that a commit took before the line failed",
+        "edit a.py | x | y\nok done\nrun git add a.py && git commit -m z && git push\n"
+        "exit 1 [main 1a2b3c4] z\\nfatal: no upstream",
+        "TREE: Changed and not committed: a.py.",
+    ),
+    (
+        "a file in a stash that was dropped",
+        "edit a.py | x | y\nok done\nrun git stash\nok Saved\nrun git stash drop\nok Dropped refs/stash",
+        "TREE: Changed and not committed: a.py.",
+    ),
+    (
+        "a stash that was taken out by a line that failed",
+        "edit a.py | x | y\nok done\nrun git stash; git stash pop; ./check\n"
+        "exit 1 Saved working directory and index state\\nDropped refs/stash@{0}",
+        "TREE: Changes were put into git's stash and not taken out again.",
+    ),
+    (
+        "a folder that was removed after git listed it",
+        "run git status --short\nok ?? spike/\nrun rm -rf spike\nok",
+        "TREE: Not committed, by git status: spike/.",
+    ),
+    (
+        "a file that git cleaned away",
+        "run git status --short\nok ?? notes.txt\nrun git clean -fd\nok Removing notes.txt",
+        "TREE: Not committed, by git status: notes.txt.",
+    ),
+    (
+        "a file that was restored after git listed it",
+        "run git status --short\nok MM a.py\nrun git restore --staged --worktree a.py\nok",
+        "TREE: Not committed, by git status: a.py.",
+    ),
+    (
+        "a file that a line restored before it failed",
+        "edit a.py | x | y\nok done\nrun git checkout -- a.py && ./check\nexit 1 no",
+        "TREE: Changed and not committed: a.py.",
+    ),
+    (
+        "a file that git threw away",
+        "edit a.py | x | y\nok done\nrun git reset --hard\nok HEAD is now at 1a2b3c4 z",
+        "TREE: Changed and not committed: a.py.",
+    ),
+    (
+        "a new file that was renamed",
+        "create a.py | x\nok File created\nrun git add a.py && git mv a.py b.py\nok",
+        "TREE: Changed and not committed: a.py (new).",
+    ),
+    (
+        "a status that is older than is said",
+        "run git status --short\nok MM a.py\n8 times run ./step-# ;; ok done",
+        "TREE: Not committed, by git status 3 calls ago: a.py.",
+    ),
+    (
+        "an old status that is told as of now",
+        "run git status --short\nok MM a.py\n8 times run ./step-# ;; ok done",
+        "TREE: Not committed, by git status: a.py.",
+    ),
+    (
+        "a process that is older than is said",
+        "run npm run dev\nprocess b12 ready\n8 times run ./step-# ;; ok done",
+        "TREE: Was running in the background: b12: npm run dev (started 3 calls ago).",
+    ),
+    (
+        "a poll of a process that has ended",
+        "run npm run dev\nprocess b12 ready\npoll b12\nok GET\nsettled b12",
+        'TRAIL (oldest first):\n- $ npm run dev (in the background as b12) → still runs: "GET"',
+    ),
+    (
+        "a poll under a command that did not start it",
+        "run npm run dev\nprocess b12 ready\npoll b12\nok GET",
+        'TRAIL (oldest first):\n- $ npm test (in the background as b12) → still runs: "GET"',
+    ),
+    (
+        "what a poll did not give",
+        "run npm run dev\nprocess b12 ready\npoll b12\nok GET",
+        'TRAIL (oldest first):\n- $ npm run dev (in the background as b12) → still runs: "POST"',
+    ),
+    (
+        "hits that a search did not have",
+        "run rg -n cents src\nok src/a.py:1: cents\\nsrc/b.py:2: cents\\nsrc/c.py:3: cents",
+        'TRAIL (oldest first):\n- grep "cents" in src (3 lines found: "src/z.py:1: cents")',
+    ),
+    (
+        "a look that did not fail",
+        "read a.py\nok text",
+        'TRAIL (oldest first):\n- looked at a.py (failed: "text")',
+    ),
+    (
+        "a command that printed something",
+        "run ./sync | tee log\nok 3 rows",
+        "TRAIL (oldest first):\n- $ ./sync → ended without output",
+    ),
+    (
+        "a verdict that is told twice",
+        "run ruff check . | head\nok\nrun mypy . | head\nok",
+        "TREE: Checked: `ruff check .` ended, verdict unclear, `mypy .` ended, verdict unclear.",
+    ),
+    (
+        "a check that is named twice",
+        "run mypy .\nok Success",
+        "TREE: Checked: `mypy .` passed, `mypy .` passed.",
+    ),
 ]
 
 
@@ -230,6 +371,13 @@ ONCE_TRUE = [
 def test_what_was_true_once_is_false(steps: str, lines: str, tmp_path: Path) -> None:
     source = made(f"user Keep cents\n{steps}", tmp_path)
     assert [one for one in judged(lines, source) if one.verdict == "false"]
+
+
+@pytest.mark.parametrize("steps", [case[1] for case in ONCE_TRUE], ids=[case[0] for case in ONCE_TRUE])
+def test_what_our_brief_says_of_the_same_is_true(steps: str, tmp_path: Path) -> None:
+    source = made(f"user Keep cents\n{steps}", tmp_path)
+    brief = brief_of_transcript(source.path, source.agent)
+    assert [one for one in judged(brief, source) if one.verdict == "false"] == [], brief
 
 
 @pytest.mark.parametrize("agent", ["claude-code", "codex", "opencode", "gemini-cli", "copilot-cli"])
@@ -249,7 +397,7 @@ def test_a_task_is_cut_where_its_two_files_agree(agent: str, tmp_path: Path) -> 
     [source] = sources([tmp_path])
     assert source.agent == agent
     cuts = source.cuts()
-    assert cuts and all(source.records[cut]["say"] == "api_req_started" for cut in cuts)
+    assert cuts and all(source.records[cut - 1]["say"] == "api_req_started" for cut in cuts)
     copy = source.copy(tmp_path, cuts[-1])
     again = source_of(copy)
     assert again is not None and len(again.records) == cuts[-1]
@@ -269,8 +417,8 @@ def test_cuts_are_the_same_for_the_same_seed_and_include_compactions(tmp_path: P
 def test_the_table_counts_what_was_checked_and_what_is_false(tmp_path: Path, source: Source) -> None:
     outcome = check(choose([source], 5, seed=1))
     rows = table(outcome).split("\n")
-    assert rows[0].startswith("| kind | checked | a brief") and "| **all** |" in rows[11]
-    assert rows[12] == "5 briefs of 1 transcripts: 5 of claude-code."
+    assert rows[0].startswith("| kind | checked | a brief") and "| **all** |" in rows[len(KINDS) + 2]
+    assert rows[len(KINDS) + 3] == "5 briefs of 1 transcripts: 5 of claude-code."
 
 
 def test_the_check_shares_nothing_with_what_it_checks() -> None:

@@ -66,6 +66,8 @@ class ClaudeCode(FileAgent):
     name = "claude-code"
     title = "Claude Code"
     traits = Traits(
+        takes_context_at_prompts=True,
+        takes_context_at_compactions=True,
         aliases=("claude",),
         conversation_variables=("CLAUDE_CODE_SESSION_ID",),
         variables=("CLAUDECODE",),

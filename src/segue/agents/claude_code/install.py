@@ -20,6 +20,7 @@ class ClaudeInstaller(Installer):
         "UserPromptSubmit": ("look", 10),
         "PreCompact": ("speak", 10),
         "Stop": ("speak", 10),
+        "SubagentStop": ("record", 5),
         "StopFailure": ("record", 5),
         "SessionEnd": ("speak", 10),
     }

@@ -65,9 +65,12 @@ from .wire import (
 )
 
 CONTROLS = frozenset(
-    "add-dir agents clear compact config context cost doctor exit export fast help hooks ide login logout "
-    "mcp memory model output-style permissions plugin plugins quit reload-plugins rename resume rewind "
-    "status statusline tasks terminal-setup theme todos upgrade usage vim".split()
+    "add-dir agents bashes bug chrome clear color compact config context copy cost desktop diff doctor "
+    "effort exit export extra-usage fast feedback fork help hooks ide insights install-github-app "
+    "install-slack-app keybindings login logout mcp memory migrate-installer mobile model output-style "
+    "passes permissions plugin plugins privacy-settings quit rate-limit-options release-notes "
+    "reload-plugins remote-control remote-env rename resume rewind sandbox skills stats status statusline "
+    "stickers tasks terminal-setup theme think-back todos upgrade usage vim voice".split()
 )  # commands about the agent itself, not about the work
 _EXIT = regex(r"Exit code (\d+)\s*\n?")
 _BARE_REFUSALS = regex(r"2\.0\.(?:\d|[12]\d)\Z")

@@ -12,7 +12,7 @@ _CLINE = Traits(
     rules_file=".clinerules/01-segue-handoff.md",
     hooks="segue.agents.cline.hooks:HOOKS",
     installer="segue.agents.cline.install:INSTALLER",
-    start_is_first_prompt=True,
+    takes_context_at_prompts=True,
 )
 AGENT = ClineWithCommand("cline", "Cline", "saoudrizwan.claude-dev", _CLINE)
 ROO = Cline("roo", "Roo", "rooveterinaryinc.roo-cline", Traits())

@@ -45,6 +45,7 @@ class Codex(FileAgent):
     name = "codex"
     title = "Codex"
     traits = Traits(
+        takes_context_at_prompts=True,
         conversation_variables=("CODEX_THREAD_ID", "CODEX_SESSION_ID"),
         variables=("CODEX_SANDBOX",),
         start="codex",

@@ -39,6 +39,7 @@ class RolloutMemory(msgspec.Struct):
     searches: int = 0
     in_turn: bool = False  # between the events that begin and end a turn
     at_work: bool = False  # the agent has called a tool in this turn
+    has_items: bool = False  # what the agent says to the user is written as an item first
     pairs: list[str] = []  # seen in one channel, and expected in the other
     reports: list[str] = []
     open: dict[str, list[str]] = {}  # call id -> tool, command, process that it asks

@@ -2,17 +2,20 @@
 
 Codex writes most things twice, as an item of the model and as an event for the user, but some versions only
 once; so neither is relied upon, and the second one is dropped. Of a history that a fork copied into its file,
-only the user's requests are reported: they still hold, but the work is not the fork's own. No record is held
-back until the next one arrives, so a file that was cut off gives the same steps as far as it goes.
+only the user's requests are reported, as inherited: they say what the fork is about, but the work is not its
+own. What a sub-agent was sent to do is its prompt, whoever wrote it. No record is held back until the next
+one arrives, so a file that was cut off gives the same steps as far as it goes.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, cast
 
 import msgspec
 
+from ...core.base.lazy import regex
 from ...core.runs.steps import Call, Given, Model, Prompt, Result, Say, Start, Step, Thought, Title
 from ..base import DECODE_ERRORS, decode_line, salvaged_line
 from ..common import injected_briefs, plain_text, seconds
@@ -25,7 +28,10 @@ from .wire import number, parsed, table, text
 from .words import blocks, briefs_in, request_in, typed_in
 
 _COPY_SECONDS = 2.0  # a copied history is written at once, with the time of the fork
-_DELEGATED = "<codex_delegation>"  # a conversation that another one started; the user may continue it
+_DELEGATED = regex(r"<codex_delegation>.*?<input>(.*?)(?:</input>|\Z)", re.S)
+"""How a conversation begins that another one started; the user may go on with it."""
+_ADDRESSED = regex(r"\A(?:[A-Z][A-Za-z ]{2,20}: [^\n]*\n)+Payload:\n")
+"""The lines above a message from one agent to another."""
 _NOTICE, _NOTICE_END = "<subagent_notification>", "</subagent_notification>"
 
 Handler = Callable[[float, wire.Body], Iterable[Step]]
@@ -155,14 +161,17 @@ class Reader:
         return handler(seconds(line.timestamp), payload)
 
     def _copied(self, kind: str, at: float, payload: wire.Body) -> Iterable[Step]:
-        """The user's requests in a history that a fork copied; none for a sub-agent, which has no user."""
+        """The user's requests in a history that a fork copied."""
         self.skipped += 1
-        inner = "" if self.kept.is_sub else wire.kind_of(payload)
+        inner = wire.kind_of(payload)
         if (kind, inner) == ("event_msg", "thread_rolled_back"):
             return self.turns.rolled_back(at, payload)
-        if (kind, inner) != ("response_item", "message"):
-            return ()
-        return [step for step in self._message(at, payload) if isinstance(step, Prompt)]
+        steps: Iterable[Step] = ()
+        if (kind, inner) == ("response_item", "message"):
+            steps = self._message(at, payload)
+        elif (kind, inner) == ("event_msg", "user_message"):
+            steps = self._asked(at, payload)
+        return [Prompt(at, step.text, "inherited") for step in steps if isinstance(step, Prompt)]
 
     def _broken(self, at: float, payload: wire.Body) -> Iterable[Step]:
         self.malformed += 1
@@ -272,14 +281,20 @@ class Reader:
             yield from self.flight.reports(at, {text(notice.get("agent_path")): notice.get("status")})
 
     def _between(self, at: float, payload: wire.Body) -> Iterable[Step]:
-        """A message from one agent to another: one from a sub-agent is a report."""
+        """A message from one agent to another: one from a sub-agent is a report, and one to this sub-agent is
+        its task."""
         message = self._body(payload, wire.MESSAGE)
         if message is None:
             return ()
-        author, recipient = text(message.author), text(message.recipient)
-        words = "\n".join(filter(None, blocks(message.content)))
-        is_report = bool(words and recipient) and author.startswith(f"{recipient.rstrip('/')}/")
-        return self.flight.report(at, author, words) if is_report else ()
+        author, recipient = text(message.author).rstrip("/"), text(message.recipient).rstrip("/")
+        words = _ADDRESSED.sub("", "\n".join(filter(None, blocks(message.content))), count=1).strip()
+        if not (words and author and recipient):
+            return ()
+        if author.startswith(f"{recipient}/"):
+            return self.flight.report(at, author, words)
+        is_task = self.kept.is_sub and recipient.startswith(f"{author}/")
+        is_new = is_task and self.kept.is_new_report(f"to {recipient}", words)
+        return self._prompt(at, "e", words) if is_new else ()
 
     def _asked(self, at: float, payload: wire.Body) -> Iterable[Step]:
         event = self._body(payload, wire.EVENT)
@@ -296,7 +311,12 @@ class Reader:
         return self._say(at, "e", text(event.message)) if event is not None else ()
 
     def _say(self, at: float, channel: str, words: str) -> Iterable[Step]:
-        return (Say(at, words),) if words.strip() and not self.kept.is_twin(channel, "say", words) else ()
+        if not words.strip() or self.kept.is_twin(channel, "say", words):
+            return ()
+        if channel == "r" and self.kept.has_items:
+            self.kept.pairs.pop()
+            return ()  # what it answered when it was asked for a summary, which is no item
+        return (Say(at, words),)
 
     def _thought(self, at: float, payload: wire.Body) -> Iterable[Step]:
         event = self._body(payload, wire.EVENT)
@@ -319,11 +339,12 @@ class Reader:
     def _prompt(self, at: float, channel: str, words: str) -> Iterator[Step]:
         if not words or self.kept.is_twin(channel, "ask", words):
             return
-        if not self.kept.is_sub and not words.startswith(_DELEGATED):
-            yield Prompt(at, words, "queued" if self.kept.at_work else "")
-        elif not self.kept.has_title:  # another agent's words; they name the conversation
-            self.kept.has_title = True
-            yield Title(at, words)
+        kept, delegated = self.kept, _DELEGATED.match(words)
+        task = delegated[1].strip() if delegated else words
+        if (kept.is_sub or delegated) and not kept.has_title and not kept.copying:
+            kept.has_title = True  # another agent's words name the conversation
+            yield Title(at, task)
+        yield Prompt(at, task, "queued" if kept.at_work else "")
 
     # Actions
 
@@ -371,6 +392,7 @@ class Reader:
         if kind == "UserMessage":
             return self._typed(at, blocks(item.content))
         if kind == "AgentMessage":
+            self.kept.has_items = True
             return self._say(at, "e", "\n".join(filter(None, blocks(item.content))))
         if kind == "Reasoning":
             return self._think(at, "e", blocks(item.summary_text) or blocks(item.raw_content))

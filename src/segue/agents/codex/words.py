@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import Any
 
 from ...core.base.lazy import regex
-from ...core.runs.inherited import OPENING
+from ...core.runs.brief_text import OPENING
 from ..common import typed_text as without_brief
 from .wire import rows, table, text
 

@@ -34,6 +34,7 @@ class GeminiCli(FileAgent):
     name = "gemini-cli"
     title = "Gemini CLI"
     traits = Traits(
+        takes_context_at_prompts=True,
         aliases=("gemini",),
         conversation_variables=("GEMINI_SESSION_ID",),
         variables=("GEMINI_CLI",),

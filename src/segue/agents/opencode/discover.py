@@ -32,6 +32,7 @@ class OpenCode(FileAgent):
     name = "opencode"
     title = "OpenCode"
     traits = Traits(
+        takes_context_at_compactions=True,
         conversation_variables=("OPENCODE_SESSION_ID",),
         variables=("OPENCODE",),
         start="opencode --prompt",

@@ -44,7 +44,7 @@ export const SeguePlugin = async ({ directory }) => {
   const fresh = new Set() // conversations that started in this process
   const inner = new Set() // conversations of sub-agents
   const about = (id, more) => ({ session_id: id, cwd: directory, pid: process.pid, ...more })
-  const start = (id, source) => briefs.set(id, ask("start", about(id, { source }), 10000))
+  const start = (id, source, text) => briefs.set(id, ask("start", about(id, { source, text }), 10000))
   return {
     event: async ({ event }) => {
       try {
@@ -70,11 +70,11 @@ export const SeguePlugin = async ({ directory }) => {
       try {
         const id = input.sessionID
         if (inner.has(id)) return
-        if (!briefs.has(id)) start(id, fresh.has(id) ? "startup" : "resume")
-        const text = (output.parts || []).filter((part) => part.type === "text" && !part.synthetic)
+        const parts = (output.parts || []).filter((part) => part.type === "text" && !part.synthetic)
+        const text = parts.map((part) => part.text).join("\n")
+        if (!briefs.has(id)) start(id, fresh.has(id) ? "startup" : "resume", text)
         const model = input.model || {}
-        const prompt = { text: text.map((part) => part.text).join("\n"), model: model.modelID || "" }
-        await Promise.all([briefs.get(id), ask("prompt", about(id, prompt), 10000)])
+        await Promise.all([briefs.get(id), ask("prompt", about(id, { text, model: model.modelID || "" }), 10000)])
       } catch {}
     },
     "experimental.chat.system.transform": async (input, output) => {

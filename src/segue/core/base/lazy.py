@@ -42,3 +42,29 @@ def json_decoder(kind: type[T]) -> msgspec.json.Decoder[T]:
 def msgpack_decoder(kind: type[T]) -> msgspec.msgpack.Decoder[T]:
     """A MessagePack decoder that is built when something is first decoded."""
     return cast("msgspec.msgpack.Decoder[T]", _Lazy(lambda: msgspec.msgpack.Decoder(kind)))
+
+
+def phrases(spaced: str, unspaced: str = "", *, at_start: bool = False) -> re.Pattern[str]:
+    """Matches any of these phrases, in whatever case. ``spaced`` are those of scripts with spaces, separated
+    by commas: a space stands for any whitespace, an apostrophe for any or none, a star at the end for the
+    rest of the word. ``unspaced`` are those of scripts without, which match anywhere. With ``at_start`` a
+    phrase must stand at the beginning of the text, behind nothing but punctuation."""
+
+    def compiled() -> re.Pattern[str]:
+        with_spaces = [_spelled(one) for one in _listed(spaced)]
+        parts = [rf"(?<!\w)(?:{'|'.join(with_spaces)})(?!\w)"] if with_spaces else []
+        parts += [re.escape(one) for one in _listed(unspaced)]
+        joined = "|".join(parts)
+        return re.compile(rf"\A\W*(?:{joined})" if at_start else joined, re.I)
+
+    return cast("re.Pattern[str]", _Lazy(compiled))
+
+
+def _listed(text: str) -> list[str]:
+    return [one for part in text.split(",") if (one := " ".join(part.split()))]
+
+
+def _spelled(phrase: str) -> str:
+    stem = phrase.removesuffix("*")
+    words = re.escape(stem).replace(r"\ ", r"\s+").replace("'", "['’]?")
+    return rf"{words}\w*" if stem != phrase else words

@@ -11,9 +11,9 @@ from datetime import UTC, datetime
 
 from ...errors import BudgetTooSmall
 from ..base.lazy import regex
-from ..runs.inherited import AT_WORK, CLOSING, OPENING, STANDS, STOPPED, delimited
+from ..base.page import cut, middle, plain, size
+from ..runs.brief_text import AT_WORK, CLOSING, OPENING, STANDS, STOPPED, delimited
 from .facts import BriefFacts
-from .page import cut, middle, plain, size
 from .parts import (
     Line,
     Trail,
@@ -22,25 +22,43 @@ from .parts import (
     declared_part,
     facts_part,
     list_part,
-    rules_part,
-    tree_part,
+    notices_part,
 )
 from .trail_words import folder_of
-from .user_part import user_part
+from .tree_part import tree_part
+from .words_part import choices_part, findings_part, rules_part, tried_part, words_part
 
 BYTES_MIN = 256
 BYTES_DEFAULT = 2_048
 _TIGHT_BYTES, _MIDDLE_BYTES = 700, 1_200
 
-_SHARES = {"user": 30, "trail": 34, "list": 14, "tree": 20, "rules": 8, "declared": 14, "facts": 8}
-_TIGHT_SHARES = {"user": 34, "trail": 20, "list": 36, "tree": 30, "rules": 0, "declared": 0, "facts": 0}
-_MIDDLE_SHARES = {"user": 30, "trail": 28, "list": 26, "tree": 22, "rules": 6, "declared": 8, "facts": 0}
-"""Of a hundred; more than a hundred in all, because hardly any brief has every part."""
-_MOST = {"user": 860, "trail": 900, "list": 640, "tree": 480, "rules": 160, "declared": 480, "facts": 260}
-"""What a part takes at most of a brief of the usual size: more than this nobody acted on."""
-_ORDER = ("user", "list", "tree", "trail", "rules", "declared", "facts")
+_SHARES = {
+    "notices": 14, "words": 30, "rules": 10, "choices": 8, "tried": 4, "findings": 6, "trail": 34,
+    "list": 14, "tree": 20,
+    "declared": 14, "facts": 8,
+}  # fmt: skip
+_MIDDLE_SHARES = {
+    "notices": 14, "words": 30, "rules": 8, "choices": 5, "tried": 0, "findings": 4, "trail": 28,
+    "list": 26, "tree": 22,
+    "declared": 8, "facts": 0,
+}  # fmt: skip
+_TIGHT_SHARES = {
+    "notices": 0, "words": 34, "rules": 8, "choices": 0, "tried": 0, "findings": 0, "trail": 20,
+    "list": 30, "tree": 26,
+    "declared": 0, "facts": 0,
+}  # fmt: skip
+"""What each part gets at least, of a hundred of the bytes, but of not more than ``BYTES_DEFAULT``. In all
+they are more than a hundred, because hardly any brief has every part."""
+_MOST = {"notices": 480, "trail": 1_300, "list": 900, "tree": 900, "declared": 480, "facts": 260}
+"""What a part takes at most: more than this nobody acted on. What was said is told whole."""
+_ORDER = (
+    "notices", "words", "rules", "choices", "findings", "list", "tree", "trail", "tried", "declared", "facts",
+)  # fmt: skip
 """Who is asked first how much it needs: the trail takes what is left over."""
-_SHOWN = ("user", "rules", "trail", "list", "tree", "declared", "facts", "claims")
+_SHOWN = (
+    "notices", "words", "rules", "choices", "tried", "findings", "trail", "list", "tree", "declared",
+    "facts", "claims",
+)  # fmt: skip
 
 
 def compose(facts: BriefFacts, budget: int = BYTES_DEFAULT, more: str = "") -> str:
@@ -71,28 +89,37 @@ def _parts(facts: BriefFacts, room: int) -> dict[str, list[Line]]:
     """Each part within its share; then what is left over goes to those that have more to say."""
     shown: dict[str, list[Line]] = {name: [] for name in _SHOWN}
 
-    trail = Trail(facts)
+    trail, is_tight = Trail(facts), False
 
     def write(name: str, most: int) -> list[Line]:
         if name == "trail":
             return trail.part(most)
+        if name == "rules":
+            return rules_part(facts, most, _text(shown["words"]) if is_tight else "")
         if name == "facts":
-            return facts_part(facts, most, "\n".join(line.text for line in shown["trail"]))
+            return facts_part(facts, most, _text(shown["trail"]))
         return _WRITERS[name](facts, most)
 
     shares = (
         _SHARES if room >= _MIDDLE_BYTES else _MIDDLE_SHARES if room >= _TIGHT_BYTES - 100 else _TIGHT_SHARES
     )
-    wants = {name: cost(write(name, room)) for name in _ORDER}
+    base = min(room, BYTES_DEFAULT)
+    least = {name: base * shares[name] // 100 for name in _ORDER}
+    wants = {name: cost(write(name, min(room, _MOST.get(name, room)))) for name in _ORDER}
+    is_tight = sum(wants.values()) > room  # then a rule that a request says is not told again
     left = room
     for at, name in enumerate(_ORDER):
-        others = sum(min(wants[one], room * shares[one] // 100) for one in _ORDER[at + 1 :])
-        most = max(left - others, min(left, room * shares[name] // 100))
-        most = min(most, max(_MOST[name], _MOST[name] * room // BYTES_DEFAULT))
+        others = sum(min(wants[one], least[one]) for one in _ORDER[at + 1 :])
+        most = max(left - others, min(left, least[name]))
+        most = min(most, max(_MOST.get(name, most), _MOST.get(name, 0) * base // BYTES_DEFAULT))
         shown[name] = _fitting(write(name, most), left) if shares[name] else []
         left -= cost(shown[name])
     shown["claims"] = claims_part(facts, min(left, _MOST["facts"]))
     return shown
+
+
+def _text(lines: list[Line]) -> str:
+    return "\n".join(line.text for line in lines)
 
 
 def _fitting(lines: list[Line], room: int) -> list[Line]:
@@ -109,8 +136,8 @@ def _fitting(lines: list[Line], room: int) -> list[Line]:
 
 
 _WRITERS: dict[str, Callable[[BriefFacts, int], list[Line]]] = {
-    "user": user_part, "list": list_part, "tree": tree_part, "rules": rules_part,
-    "declared": declared_part,
+    "notices": notices_part, "words": words_part, "choices": choices_part, "tried": tried_part,
+    "findings": findings_part, "list": list_part, "tree": tree_part, "declared": declared_part,
 }  # fmt: skip
 
 

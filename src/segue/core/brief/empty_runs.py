@@ -12,10 +12,9 @@ from collections.abc import Sequence
 from msgspec.structs import replace
 
 from ..base.lazy import regex
-from ..runs.carried_over import Inherited
+from ..language.sentences import is_assent
 from ..runs.digest import PROMPTS_MAX, last_message, trail
 from ..runs.model import RunDigest, SaidText, TrailStep, UserMessage
-from ..runs.sentences import is_assent
 from .trail_words import is_look
 
 _OURS = regex(r"(?:^|[\s;&|(/])segue\s|^(?:mcp__)?segue(?:_|__|$)|^mcp_+segue_", 0)
@@ -68,20 +67,14 @@ def followed_by(digest: RunDigest, later: RunDigest) -> RunDigest:
     if messages and not messages[0].reply_to:
         messages[0].reply_to = last_message(digest)
     steps = [replace(step, at=start + step.at) for step in later.trail if step.kind in _WORDS]
-    has_plan, inherited = bool(later.plan), digest.inherited or later.inherited
-    if has_plan:
-        left = tuple(row[0] for row in digest.plan if row[1] in ("active", "pending"))
-        done = tuple(row[0] for row in digest.plan if row[1] == "done")
-        inherited = Inherited(plan=left, done=done).joined(inherited)
+    has_plan = bool(later.plan)
     ended = SaidText(digest.ended.text, start + later.steps) if digest.ended is not None else None
     says = [SaidText(one.text, start + one.at) for one in later.says]
     return replace(
         digest,
         steps=start + later.steps,
-        inherited=inherited,
         prompts=[*digest.prompts, *messages][-PROMPTS_MAX:],
         first_prompt=digest.first_prompt or (messages[0] if messages else None),
-        standing=[*digest.standing, *(SaidText(one.text, start + one.at) for one in later.standing)],
         plan=later.plan if has_plan else digest.plan,
         planned=start + later.planned if has_plan else digest.planned,
         trail=[*trail(digest), *steps],

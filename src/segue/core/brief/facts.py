@@ -4,14 +4,14 @@ What is superseded is left out here, once for every form: a finished item is nev
 since is never failing, a rule that the user took back does not stand. Only the user's own messages say what
 is wanted. What tools printed appears only as the quoted outcome of a step, never as a statement of the brief.
 
-Runs follow one another: each inherits what holds from before it, adds what it was asked and did, and leaves
-the rest (``BriefFacts.leaves``) to the next. So what the first run was told still holds in the tenth.
+What was said (requests, rules, choices, lists, failing checks of earlier runs) comes from the ledger, which
+keeps it from run to run; what the last run did (its trail, its tree) comes from its transcript.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -19,12 +19,13 @@ import msgspec
 from ..base.lazy import regex
 from ..base.same_items import KnownItems
 from ..base.values import Value
-from ..runs import sentences
+from ..language import sentences
+from ..ledger.model import Entry
+from ..ledger.standing import Standing, StandingList, choice_words, standing
 from ..runs.brief_labels import Label
-from ..runs.carried_over import EARLIER, Inherited
-from ..runs.digest import last_message, trail as trail_of
+from ..runs.brief_text import EARLIER
+from ..runs.digest import trail as trail_of
 from ..runs.model import Failure, RunDigest, SaidText, TrailStep, UserMessage
-from ..runs.standing_rules import takes_back
 from ..runs.tree import TreeState, still_failing
 from ..runs.written_plans import is_current
 from .requests import Requests, is_weak, requests_of, told
@@ -33,12 +34,11 @@ if TYPE_CHECKING:
     from ..sessions.state import SessionState
 
 GOAL_BYTES = 900
-RULES_MAX, DECIDED_MAX, OPEN_MAX, DONE_MAX, FAILING_MAX = 12, 12, 60, 60, 4
-"""How many of each a run leaves to the next one."""
-CHOICES_MAX, CHOICE_CHARS_MAX = 4, 300
-SINCE_CHARS = 300
 STALE_MESSAGES = 2  # after so many requests a plan that was not updated may be out of date
 UNTICKED = "written down, not ticked off"
+WRITTEN_PLAN = "plan in words"
+TODO_LIST = "todo list"  # how the ledger calls the agent's own list
+BUT = "but: "  # stands before what softens a rule
 FINISHED = "its turn was over"
 AWAITED = "its turn was over, but a sub-agent was still at work"
 TICKED_OFF = "ticked off by the agent, not reported as done"
@@ -65,7 +65,7 @@ class PlanLine(msgspec.Struct, gc=False):
     text: str
     state: str  # active, next, blocked
     reason: str = ""
-    by: str = ""  # "declared" to Segue, from "before" this run, or "" if it is the agent's own
+    by: str = ""  # "declared" to Segue, in a list from "before", or "" if it is of the newest list
 
 
 class Claim(Value):
@@ -100,13 +100,9 @@ class BriefFacts(msgspec.Struct):
     calls: int = 0
     goal: str = ""  # as declared, else the request of the user
     declared_goal: str = ""
-    first: str = ""  # the first request, if it is another one
     wanted: Requests = Requests()
-    inherited: Inherited = Inherited()
-    sources: dict[str, tuple[int, ...]] = {}  # for each label, the steps that it rests on
-    leaves: Inherited = (
-        Inherited()
-    )  # what holds for the run after the newest; not what a session knows itself
+    standing: Standing = Standing()  # what was said and holds
+    sources: dict[str, tuple[int, ...]] = {}  # for each label, the steps of this run that it rests on
     rules: list[str] = []
     trail: list[TrailStep] = []
     thought: SaidText | None = None
@@ -126,8 +122,9 @@ class BriefFacts(msgspec.Struct):
     threads: list[str] = []
     focus: str = ""
     decided: list[str] = []
-    chosen: list[str] = []  # what the agent says that it chose; only a manifest has room for it
-    chosen_before: list[str] = []  # what agents of earlier runs said that they chose
+    chosen: list[str] = []  # what agents said that they chose, the newest first
+    tried: list[str] = []  # what was tried in vain, the newest first
+    findings: list[str] = []  # of a review that is being worked through
     learnt: list[str] = []
     memories: list[str] = []
     habits: list[str] = []  # what usually comes next, by the habits of the project, with their counts
@@ -171,20 +168,20 @@ def facts(
     memories: Sequence[str] = (),
     *,
     agent: str = "",
+    entries: Sequence[Entry] = (),
     covered: Mapping[str, str] | None = None,
     observed: bool = False,
 ) -> BriefFacts:
-    """Combine everything that is known. ``runs`` are newest first.
+    """Combine everything that is known. ``runs`` are newest first, ``entries`` are those of the ledger.
 
     ``covered`` has the current hash of the covered files for each feature; without it, stale features are
     not reported. ``observed`` is whether the session's goal is only the request of a run, which nobody
     declared.
     """
-    result = BriefFacts()
-    for digest in reversed(runs):  # each inherits what it was given and what the one before it leaves
-        inherited = digest.inherited.joined(result.leaves)
-        result = _of_run(msgspec.structs.replace(digest, inherited=inherited))
+    result = _of_run(runs[0]) if runs else BriefFacts()
+    digest = runs[0] if runs else RunDigest()
     result.agent, result.memories = agent, list(memories)
+    _said(result, digest, standing(entries))
     if session is not None:
         _session(result, session, covered, observed)
     if probe is not None:
@@ -194,7 +191,7 @@ def facts(
 
 
 def _of_run(digest: RunDigest) -> BriefFacts:
-    """What is known of a run, with what it inherited."""
+    """What is known of a run from its transcript alone."""
     facts = BriefFacts(run=digest.native, model=digest.model, folder=digest.cwd)
     facts.parent = digest.parent if digest.is_sub_agent else ""
     facts.branch = digest.tree.branch or digest.branch
@@ -204,137 +201,183 @@ def _of_run(digest: RunDigest) -> BriefFacts:
     facts.trail, facts.tree, facts.thought = trail_of(digest), digest.tree, digest.thought
     facts.recap = digest.recaps[-1] if digest.recaps else None
     facts.summary = digest.summary
-    _wants(facts, digest)
-    _plans(facts, digest)
-    facts.sources = _sources(digest)
+    facts.wanted = requests_of(digest)
     facts.failing = _failing(digest)
     if digest.refused is not None and _tells_of_now(digest, digest.refused):
         facts.refused = digest.refused
     facts.ending = _ending(digest)
     if digest.fault is not None and digest.fault.at >= digest.steps - 3:
         facts.fault = digest.fault.text
-    facts.rules = _still_said([*_flat(digest.standing), *_from_before(digest.inherited.standing)], digest)
-    facts.decided = _last_answers(
-        _still_said([*_newest_first(digest.decided), *_from_before(digest.inherited.decided)], digest)
-    )
-    facts.chosen = _chosen(digest)
-    before = _still_said(_from_before(digest.inherited.chosen), digest)
-    facts.chosen_before = [one for one in before if one not in facts.chosen]
-    facts.leaves = _left_by(facts, digest)
     return facts
 
 
-def _chosen(digest: RunDigest) -> list[str]:
-    """What the agent says that it chose, the newest first."""
-    told = [one for said in reversed(digest.says) for one in reversed(sentences.sentences(said.text))]
-    return [one for one in told if len(one) <= CHOICE_CHARS_MAX and sentences.is_decision(one)][:CHOICES_MAX]
+# -- what was said
 
 
-# -- from one run to the next
+def _said(facts: BriefFacts, digest: RunDigest, said: Standing) -> None:
+    """Add what the ledger has."""
+    facts.standing = said
+    facts.wanted = _with_antecedent(facts.wanted, said)
+    facts.goal = _goal(facts)
+    facts.rules = [_rule(one.entry.text, [p.text for p in one.permissions]) for one in reversed(said.rules)]
+    facts.rules += [sentences.flat(entry.text) for entry in reversed(said.permissions)]
+    facts.rules = list(dict.fromkeys(facts.rules))
+    facts.decided = [choice_words(entry) for entry in reversed(said.choices) if entry.by == "user"]
+    facts.chosen = [sentences.flat(entry.text) for entry in reversed(said.choices) if entry.by != "user"]
+    facts.tried = [sentences.flat(entry.text) for entry in reversed(said.attempts)]
+    _plan(facts, digest, said)
+    known = {failure.what for failure in facts.failing}
+    passed = [_names(name) for name, run in digest.tree.checks.items() if run.outcome in ("ok", "failed")]
+    own = f"/{digest.native}" if digest.native else "/"
+    facts.failing += [
+        Failure(entry.text, f"{entry.reply}\n{EARLIER}" if entry.reply else EARLIER, 0)
+        for entry in said.failing
+        if entry.text not in known
+        and not entry.run.endswith(own)
+        and not any(names <= _names(entry.text) for names in passed)
+    ]
+    facts.sources = _sources(said, own)
 
 
-def _left_by(facts: BriefFacts, digest: RunDigest) -> Inherited:
-    """What a run leaves to the next one. What only its trail and its tree say is its own."""
-    opened = [line for line in facts.plan if line.state != "blocked"]
-    blocked = [f"{line.text} ({line.reason})" if line.reason else line.text for line in facts.plan]
-    return Inherited(
-        goal="" if is_weak(facts.goal) and facts.goal != digest.inherited.goal else facts.goal,
-        first=facts.first,
-        since=_said_since(facts, digest),
-        standing=tuple(facts.rules[:RULES_MAX]),
-        plan=tuple(line.text for line in opened[:OPEN_MAX]),
-        blocked=tuple(
-            text for line, text in zip(facts.plan, blocked, strict=True) if line.state == "blocked"
-        )[:OPEN_MAX],
-        decided=tuple(facts.decided[:DECIDED_MAX]),
-        done=tuple(facts.plan_done[-DONE_MAX:]),
-        failing=tuple(
-            (one.what, one.why.removesuffix(f"\n{EARLIER}")) for one in facts.failing[:FAILING_MAX]
-        ),
-        said=_question(digest) if facts.ending == FINISHED else "",
-        chosen=tuple([*facts.chosen, *facts.chosen_before][:CHOICES_MAX]),
-        asked=_asked_since(digest),
-    )
+def _goal(facts: BriefFacts) -> str:
+    """What is wanted, in the user's words: the oldest request that holds, which later ones add to; else the
+    last message that says something."""
+    held = [one for one in facts.standing.requests if one.entry.relation != "asks"]
+    if held:
+        text = held[0].text if held[0].settled else held[0].entry.text
+        return told(UserMessage(text, 0), GOAL_BYTES)
+    wanted = facts.wanted
+    request = wanted.request or wanted.last
+    if request is not None and not is_weak(request.text):
+        return told(request, GOAL_BYTES)
+    answered = facts.standing.answered
+    if answered:
+        return told(UserMessage(answered[-1].text, 0), GOAL_BYTES)
+    first = wanted.first or request
+    return told(first, GOAL_BYTES) if first is not None else ""
 
 
-def _question(digest: RunDigest) -> str:
-    """What the agent said last, if it asked the user something: an announcement is out of date soon."""
-    said = last_message(digest)
-    return said if any(one.endswith("?") for one in sentences.sentences(said)[-3:]) else ""
+def _rule(text: str, permissions: Sequence[str]) -> str:
+    """A rule with what softens it."""
+    words = sentences.flat(text)
+    softer = " ".join(sentences.flat(one) for one in permissions)
+    return f"{words} ({BUT}{softer})" if softer else words
 
 
-def _said_since(facts: BriefFacts, digest: RunDigest) -> str:
-    """What the user said last that says something by itself, if it is neither the goal nor the first
-    request."""
-    said = (message.text for message in reversed(digest.prompts) if not sentences.is_assent(message.text))
-    text = sentences.clip(sentences.flat(next(said, "")), SINCE_CHARS) or digest.inherited.since
-    return "" if facts.goal.startswith(text) or facts.first.startswith(text) else text
+def _with_antecedent(wanted: Requests, said: Standing) -> Requests:
+    """What the user wants; a first message that points back answers what the run before had asked."""
+    last = wanted.last
+    if last is None or wanted.answers or last.reply_to:
+        return wanted
+    known = [*(one.entry for one in said.requests), *said.choices]
+    entry = next((one for one in reversed(known) if one.by == "user" and one.text == last.text), None)
+    return msgspec.structs.replace(wanted, answers=entry.answers) if entry is not None else wanted
 
 
-def _asked_since(digest: RunDigest) -> int:
-    """How many other things the user asked for since the plan was last touched."""
-    before = 0 if digest.planned else digest.inherited.asked
-    return before + sum(
-        message.at > digest.planned and not is_weak(message.text) and not _ADDS.match(message.text)
-        for message in digest.prompts[0 if digest.inherited else 1 :]
-    )
+def _plan(facts: BriefFacts, digest: RunDigest, said: Standing) -> None:
+    """The lists under work: that which was touched last, then what is left of older ones."""
+    own = f"/{digest.native}" if digest.native else "/"
+    lists = sorted(said.lists, key=lambda one: (_touched(one), one.entry is not None))
+    findings = [one for one in lists if one.entry is not None and one.entry.text.startswith("findings of")]
+    facts.findings = [
+        f"{item.mark}. {item.text}" if item.mark else item.text
+        for one in reversed(findings)
+        for item in one.left
+    ]
+    lists = _told_lists(digest, [one for one in lists if one not in findings], own)
+    points = {point.id for request in said.requests for point in request.points}
+    asked = [one.entry for one in said.requests if one.entry.relation != "asks"]
+    for number, one in enumerate(reversed(lists)):
+        is_past = number or (asked and (asked[-1].at, asked[-1].run) > (_touched(one), _run(one)))
+        by = "before" if is_past else ""
+        states = {"active": "active", "open": "next"}
+        facts.plan += [
+            PlanLine(item.text, states[item.state] if not number else "next", by=by)
+            for item in one.left
+            if item.id not in points
+        ]
+        facts.plan_done = [*(item.text for item in one.done), *facts.plan_done]
+    newest = lists[-1] if lists else None
+    if newest is None and digest.plan and all(row[1] in ("done", "dropped") for row in digest.plan):
+        facts.plan_done = [row[0] for row in digest.plan if row[1] == "done"]
+        facts.plan_total = len(facts.plan_done)
+        facts.plan_age = sum(step.id != "" and step.at > digest.planned for step in digest.trail)
+    if newest is not None:
+        if newest.entry is not None and newest.entry.text == TODO_LIST and _run(newest).endswith(own):
+            _add_points_of_list(facts, digest, (p for one in said.requests for p in one.points))
+        facts.plan_total = len(facts.plan) + len(facts.plan_done)
+        _describe_list(facts, digest, newest, own)
+    facts.plan.sort(key=lambda task: task.state != "active")
 
 
-_ADDS = regex(
-    r"(?i)\W*(?:(?:please|and|then|now|bitte|und|et|y)\W+){0,2}(?:also|additionally|auch|aussi|también)\b"
-)
-"""Matches a request that adds to the one before it."""
+def _add_points_of_list(facts: BriefFacts, digest: RunDigest, points: Iterable[Entry]) -> None:
+    """Add the rows of the agent's own list that are points of a request, which the ledger keeps there: of a
+    list that is told, all is told."""
+    known = KnownItems(point.text for point in points)
+    rows = [(row[0], row[1]) for row in digest.plan if row[0] in known]
+    facts.plan_done += [text for text, state in rows if state == "done"]
+    states = {"active": "active", "pending": "next"}
+    by = "before" if facts.plan and all(line.by == "before" for line in facts.plan) else ""
+    added = [PlanLine(text, states[state], by=by) for text, state in rows if state in states]
+    facts.plan = [*added, *facts.plan]
 
 
-def _newest_first(said: Sequence[SaidText]) -> list[tuple[str, int]]:
-    """The texts of the newest message first; those of one message stay in their order."""
-    return [(one.text, one.at) for one in sorted(said, key=lambda one: -one.at)]
+def _told_lists(digest: RunDigest, lists: list[StandingList], own: str) -> list[StandingList]:
+    """The lists without plans that were only written down, if another list is worked through or the plan is
+    out of date."""
+    written = [one for one in lists if one.entry is not None and one.entry.text == WRITTEN_PLAN]
+    others = [one for one in lists if one not in written]
+    if others:
+        return others
+    return [one for one in written[-1:] if not _run(one).endswith(own) or is_current(digest)]
 
 
-def _flat(said: Sequence[SaidText]) -> list[tuple[str, int]]:
-    return [(sentences.flat(text), at) for text, at in _newest_first(said)]
+def _touched(one: StandingList) -> str:
+    """When a list was last touched."""
+    times = [item.since or item.at for item in one.items]
+    return max([*times, one.entry.at if one.entry is not None else ""])
 
 
-def _from_before(texts: Sequence[str]) -> list[tuple[str, int]]:
-    return [(text, 0) for text in texts]
+def _run(one: StandingList) -> str:
+    return one.entry.run if one.entry is not None else ""
 
 
-def _still_said(said: Sequence[tuple[str, int]], digest: RunDigest) -> list[str]:
-    """What was said once and the user has not taken back since."""
-    return list(
-        dict.fromkeys(
-            text
-            for text, at in said
-            if not any(message.at > at and takes_back(text, message.text) for message in digest.prompts)
-        )
-    )
+def _describe_list(facts: BriefFacts, digest: RunDigest, newest: StandingList, own: str) -> None:
+    name = newest.entry.text if newest.entry is not None else ""
+    if name.startswith("list in "):
+        facts.plan_total, facts.plan_note = 0, name.removeprefix("list ")
+    elif name == WRITTEN_PLAN and not newest.done:
+        facts.plan_total, facts.plan_note = 0, UNTICKED
+    if newest.entry is not None and newest.entry.run.endswith(own):
+        planned = max(digest.planned, digest.sketched)
+        facts.plan_age = sum(step.id != "" and step.at > planned for step in digest.trail)
 
 
-def _last_answers(answers: Sequence[str]) -> list[str]:
-    """The decisions, newest first, without earlier answers to the same question."""
-    kept: dict[str, str] = {}
-    for answer in answers:
-        _, asked, question = answer.partition(sentences.ASKED)
-        before, mark, _ = answer.partition("?")  # as version 0.1 told it: the question first
-        key = question if asked else before if mark else answer
-        kept.setdefault(key.casefold(), answer)
-    return list(kept.values())
+def _sources(said: Standing, own: str) -> dict[str, tuple[int, ...]]:
+    """The steps of this run in which lists, rules and choices stand."""
+
+    def steps(entries: Iterable[Entry]) -> tuple[int, ...]:
+        return tuple(sorted({entry.step for entry in entries if entry.step and entry.run.endswith(own)}))
+
+    return {
+        Label.OPEN: steps(item for one in said.lists for item in one.left),
+        Label.RULES: steps([*(one.entry for one in said.rules), *said.permissions]),
+        Label.DECIDED: steps(said.choices),
+        Label.TRIED: steps(said.attempts),
+    }
+
+
+# -- what the run did
 
 
 def _failing(digest: RunDigest) -> list[Failure]:
-    """The checks that fail, and those that failed in a run before and were not run since."""
+    """The checks that fail in this run."""
     own = [
         Failure(name, "\n".join(run.lines), run.at)
         for name, run in still_failing(digest.tree)
         if run.lines and not _is_history(digest, run.at)
     ]
-    told = [_names(name) for name, run in digest.tree.checks.items() if run.outcome in ("ok", "failed")]
-    before = [
-        Failure(name, f"{why}\n{EARLIER}" if why else EARLIER, 0)
-        for name, why in digest.inherited.failing
-        if not any(names <= _names(name) for names in told)
-    ]
-    return [*own, *before]
+    return own
 
 
 def _names(check: str) -> set[str]:
@@ -382,117 +425,11 @@ _ANNOUNCES = regex(
 )
 
 
-def _sources(digest: RunDigest) -> dict[str, tuple[int, ...]]:
-    """The steps in which the plan, rules, decisions and what was inherited stand."""
-    given = (digest.given,) if digest.given else ()
-    plan = digest.planned if digest.plan and not _prefers_written(digest) else digest.sketched
-    return {
-        Label.OPEN: ((plan,) if plan else ()) + given,
-        Label.RULES: (*(one.at for one in digest.standing), *given),
-        Label.DECIDED: (*(one.at for one in digest.decided), *given),
-        Label.REQUEST: given,
-    }
-
-
 def _announces(digest: RunDigest) -> bool:
     """Whether the last words announce a step, so that a turn that seems over was cut off."""
     last = digest.trail[-1] if digest.trail else None
     said = sentences.sentences(last.text) if last is not None and last.kind == "say" else []
     return bool(said) and (said[-1].endswith(":") or _ANNOUNCES.match(said[-1]) is not None)
-
-
-def _wants(facts: BriefFacts, digest: RunDigest) -> None:
-    """What the user wants; where this run was only told to go on, what the run before was asked."""
-    inherited = digest.inherited
-    wanted = requests_of(_with_antecedent(digest))
-    request = wanted.request or wanted.last
-    weak = request is None or is_weak(request.text)
-    if wanted.before is None and inherited.since:
-        wanted = msgspec.structs.replace(wanted, before=UserMessage(inherited.since, 0))
-    facts.wanted, facts.inherited = wanted, inherited
-    if weak and inherited.goal:
-        facts.goal, facts.first = inherited.goal, inherited.first
-    elif request is not None:
-        facts.goal = told(request, GOAL_BYTES)
-        first = inherited.first or inherited.goal
-        facts.first = first or (told(wanted.first, GOAL_BYTES) if wanted.first not in (None, request) else "")
-    elif wanted.first is not None:
-        facts.goal = told(wanted.first, GOAL_BYTES)
-    facts.first = "" if facts.first == facts.goal else facts.first
-
-
-def _with_antecedent(digest: RunDigest) -> RunDigest:
-    """The digest, its first message as an answer to what the run before had said last."""
-    said, messages = digest.inherited.said, digest.prompts
-    if not said or not messages or messages[0] != digest.first_prompt or messages[0].reply_to:
-        return digest
-    first = msgspec.structs.replace(messages[0], reply_to=said)
-    return msgspec.structs.replace(digest, prompts=[first, *messages[1:]])
-
-
-def _plans(facts: BriefFacts, digest: RunDigest) -> None:
-    inherited = digest.inherited
-    settled: list[str] = []
-    if digest.plan and not _prefers_written(digest):
-        states = {"active": "active", "pending": "next"}
-        facts.plan = [PlanLine(one[0], states[one[1]]) for one in digest.plan if one[1] in states]
-        facts.plan_done = [one[0] for one in digest.plan if one[1] == "done"]
-        facts.plan_total = len(facts.plan) + len(facts.plan_done)
-        facts.plan_age = sum(step.id != "" and step.at > digest.planned for step in digest.trail)
-        settled = [one[0] for one in digest.plan]
-        if _is_untouched(digest):
-            facts.plan, facts.plan_done, facts.plan_total = [], [], 0
-    elif is_current(digest):
-        kept_done = [one[0].lower() for one in digest.plan if one[1] == "done"]
-        left = [one for one in digest.sketch if not _is_among(one.lower(), kept_done)]
-        facts.plan = [PlanLine(one, "next") for one in left] if 2 * len(left) > len(digest.sketch) else []
-        facts.plan_done = list(digest.sketch_done)
-        facts.plan_total = len(facts.plan) + len(facts.plan_done)
-        if digest.sketched_in:
-            facts.plan_total, facts.plan_note = 0, f"in {digest.sketched_in}"
-        elif digest.numbered and not digest.sketch_done:
-            facts.plan_total, facts.plan_note = 0, UNTICKED
-        settled = [*(line.text for line in facts.plan), *facts.plan_done]
-    asked = _asked_since(digest)
-    if asked < STALE_MESSAGES:
-        still_open = inherited.without([*settled, *digest.settled, *inherited.done])
-        _inherit_plan(facts, still_open, is_of_the_task=not asked)
-    facts.plan.sort(key=lambda task: task.state != "active")
-
-
-def _inherit_plan(facts: BriefFacts, inherited: Inherited, *, is_of_the_task: bool) -> None:
-    """Add the items from before that this run did not have in its own plan. They are of what the user wants
-    now unless he asked for something else since."""
-    known = KnownItems([*(line.text for line in facts.plan), *facts.plan_done])
-    done = [text for text in inherited.done if text not in known]
-    by = "before" if facts.plan or not is_of_the_task else ""
-    facts.plan += [PlanLine(one, "next", by=by) for one in inherited.plan]
-    facts.plan += [PlanLine(one, "blocked") for one in inherited.blocked]
-    facts.plan_done = [*done, *facts.plan_done]
-    if facts.plan_total or (facts.plan_done and not facts.plan_note):
-        facts.plan_total = len(facts.plan) + len(facts.plan_done)
-
-
-def _is_among(text: str, others: list[str]) -> bool:
-    """Whether the text begins with one of the others, or one of them with the text."""
-    return any(one.startswith(text) or text.startswith(one) for one in others)
-
-
-def _is_untouched(digest: RunDigest) -> bool:
-    """Whether the plan belongs to a request that is over: the user asked for other things since, or the turn
-    in which it was last touched has ended and a new one has not touched it."""
-    asked = [one for one in digest.prompts if one.at > digest.planned and not is_weak(one.text)]
-    over = digest.ended is not None and digest.ended.at >= digest.steps - 2
-    return len(asked) >= STALE_MESSAGES or (bool(asked) and over)
-
-
-def _prefers_written(digest: RunDigest) -> bool:
-    """Whether a plan that was only written as text replaces the one in the agent's plan tool.
-
-    It must be newer; a numbered list replaces the other only if that one has no open items.
-    """
-    newer = is_current(digest) and digest.sketched > digest.planned
-    return newer and (not digest.numbered or all(one[1] in ("done", "dropped") for one in digest.plan))
 
 
 # -- the other sources
@@ -506,11 +443,12 @@ def _session(
     facts.project = state.project_name or facts.project
     if state.goal and not observed:
         facts.declared_goal = facts.goal = state.goal
-        facts.first = "" if facts.first == state.goal else facts.first
     elif not facts.goal and not sentences.is_assent(state.goal):
         facts.goal = state.goal
     _add_declared_items(facts, state)
-    decided = [_because(one.text, one.why) for one in reversed(list(state.decisions))]
+    from ..sessions.declared_choices import decisions_that_hold
+
+    decided = [_because(one.text, one.why) for one in reversed(decisions_that_hold(state))]
     known = {sentences.flat(text) for text in decided}
     facts.decided = [*decided, *(text for text in facts.decided if sentences.flat(text) not in known)]
     facts.learnt = [one.text for one in reversed(list(state.findings))]

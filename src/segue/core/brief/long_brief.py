@@ -12,16 +12,16 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from ..base.lazy import regex
-from ..runs import sentences
-from ..runs.inherited import delimited
+from ..base.page import middle, plain, quote, size
+from ..language import sentences
+from ..runs.brief_text import delimited
 from ..runs.model import RunDigest
 from ..runs.quotable import RunText
 from .compose import compose, marked_down
 from .facts import BriefFacts
-from .page import middle, plain, quote, size
 from .passages import Passage, passages
 
-BRIEF_BYTES = 4_096
+BRIEF_BYTES = 8_192
 HEAD_BYTES = 100
 GAP = "  …"
 
@@ -159,7 +159,7 @@ def account(
     bullets: bool = False,
 ) -> str:  # fmt: skip
     """The brief and passages in at most ``budget`` bytes; with ``bullets`` the brief is Markdown."""
-    brief = delimited((marked_down if bullets else compose)(known, BRIEF_BYTES, more))
+    brief = delimited((marked_down if bullets else compose)(known, min(BRIEF_BYTES, budget * 2 // 3), more))
     opening, _, closing = brief.rpartition("\n")
     sheet = Sheet()
     fill(sheet, passages(blocks, digest, brief), budget - size(brief) - 1)

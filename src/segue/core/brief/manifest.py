@@ -14,6 +14,8 @@ from typing import Any, Literal
 import msgspec
 
 from ...errors import BudgetTooSmall
+from ..base.page import cut, plain, size
+from ..runs.brief_text import ASKED_BY_USER
 from ..runs.model import Failure
 from ..runs.window_pressure import window_of
 from .compose import BYTES_DEFAULT, BYTES_MIN
@@ -29,7 +31,6 @@ from .manifest_words import (
     modified_files,
     pending_calls,
 )
-from .page import cut, plain, size
 
 FILES_MAX = 8
 TOKEN_BYTES = 4  # a low estimate of the bytes of a token in English and code
@@ -40,7 +41,6 @@ class Metadata(msgspec.Struct, kw_only=True):
 
     project: str = ""
     goal: str = ""
-    first_asked: str = ""  # the first request, if it is not the goal
     phase: str = ""
     timestamp: str = ""
     context_usage_before: float = 0.0  # the fraction of the context window that was used
@@ -104,6 +104,8 @@ class Preparation(msgspec.Struct, kw_only=True, omit_defaults=True):
     interpreter: str = ""
     locks: dict[str, str] = {}  # the hash of each lock file
     checks: list[str] = []  # features whose checks had passed
+    done: int = 0  # how many items were done and not done, also those that had no room
+    pending: int = 0
 
 
 class Manifest(msgspec.Struct, kw_only=True):
@@ -129,6 +131,9 @@ def schema() -> dict[str, Any]:
 USUAL_BYTES = 1_980
 """What a manifest takes at most of the usual budget, so that it has fewer than 500 tokens."""
 METRICS = Compression(original_tokens=99_999_999, compressed_tokens=9_999, compression_ratio=0.9999)
+TASKS_MAX, JOINED_BYTES = 24, 300
+REQUEST_BYTES_MIN = 100  # of a request besides the goal
+CHOICES_FIRST = 2  # of the user and of agents, told before tasks and files
 TIGHT_BYTES = 1_200  # below this, empty keys would take most of the budget
 
 
@@ -201,7 +206,8 @@ def manifest(
     sheet = _Sheet(min(budget, USUAL_BYTES) if budget <= BYTES_DEFAULT else budget)
     place = place or Workplace()
     fills = (
-        _essential, _heading, _tasks, _bootstrap(more), _state, _context, _pointers, _completed, _findings
+        _essential, _heading, _said, _tasks, _bootstrap(more), _state, _context, _pointers, _completed,
+        _findings,
     )  # fmt: skip
     for fill in fills:
         fill(sheet, facts, place)
@@ -215,6 +221,8 @@ def prepared(
 ) -> bytes:  # fmt: skip
     """The manifest with the facts of its preparation, which are shortened first if there is little room."""
     budget = min(budget, USUAL_BYTES) if budget <= BYTES_DEFAULT else budget
+    more_asked = sum(one.entry.relation != "asks" for one in facts.standing.requests[1:])
+    about = msgspec.structs.replace(about, done=len(facts.plan_done), pending=len(facts.plan) + more_asked)
     for kept in _shorter(msgspec.convert(_cleaned(msgspec.to_builtins(about)), Preparation)):
         tail = b',"prepared":' + msgspec.json.encode(kept) + b"}"
         if budget - len(tail) >= max(BYTES_MIN, budget * 2 // 3):
@@ -225,7 +233,10 @@ def prepared(
 def _shorter(about: Preparation) -> Iterable[Preparation]:
     yield about
     yield msgspec.structs.replace(about, locks={}, tools=about.tools[:3], checks=about.checks[:2])
-    yield Preparation(reason=cut(about.reason, 40), session=about.session, folder=about.folder)
+    yield Preparation(
+        reason=cut(about.reason, 40), session=about.session, folder=about.folder, done=about.done,
+        pending=about.pending,
+    )  # fmt: skip
 
 
 def read(body: bytes) -> Manifest | None:
@@ -372,8 +383,20 @@ def _heading(sheet: _Sheet, facts: BriefFacts, place: Workplace) -> None:
     if facts.context:
         known = place.window or window_of(facts.model, said=facts.window, seen=facts.context).tokens
         sheet.put(meta, "context_usage_before", round(facts.context / known, 3))
-    if facts.inherited:
-        sheet.set(meta, "first_asked", facts.first, LINE_BYTES)
+
+
+def _said(sheet: _Sheet, facts: BriefFacts, place: Workplace) -> None:
+    """What was said and holds: the requests besides the goal, rules, and the newest choices."""
+    asked = [
+        {"task": text, "priority": "HIGH", "status": "pending", "context": ASKED_BY_USER}
+        for text in _more_requests(sheet, facts)
+    ]
+    room = (sheet.budget - sheet.bytes()) // (2 if len(facts.plan) < 3 else 3)
+    for row in _fitting_rows(asked, room):
+        sheet.add(("pending_tasks",), row)
+    goal = sheet.sheet.get("session_metadata", {}).get("goal", "")
+    _fill(sheet, "standing_instructions", [rule for rule in facts.rules if rule not in goal], 8)
+    _fill(sheet, "key_decisions", [*facts.decided[:CHOICES_FIRST], *facts.chosen[:CHOICES_FIRST]], 4)
 
 
 def _tasks(sheet: _Sheet, facts: BriefFacts, place: Workplace) -> None:
@@ -382,21 +405,38 @@ def _tasks(sheet: _Sheet, facts: BriefFacts, place: Workplace) -> None:
         "next": ("MEDIUM", "pending"),
         "blocked": ("LOW", "blocked"),
     }
-    for at, task in enumerate(facts.plan[:24]):
+    rows: list[dict[str, str]] = []
+    for at, task in enumerate(facts.plan[:TASKS_MAX]):
         priority, status = states[task.state]
         if task.state == "next" and at > 5:
             priority = "LOW"
-        row = {
-            "task": cut(task.text, LINE_BYTES),
-            "priority": priority,
-            "status": status,
-            "context": cut(task.reason, 80),
-        }
-        if not sheet.add(("pending_tasks",), row):
-            break
+        text, context = cut(task.text, LINE_BYTES), cut(task.reason, 80)
+        rows.append({"task": text, "priority": priority, "status": status, "context": context})
+    for row in _fitting_rows(rows, sheet.budget - sheet.bytes()):
+        sheet.add(("pending_tasks",), row)
     for task in facts.plan:
         if task.state == "blocked":
             sheet.add(("critical_context", "blockers"), cut(f"{task.text}: {task.reason}", LINE_BYTES))
+
+
+def _fitting_rows(rows: list[dict[str, str]], room: int) -> list[dict[str, str]]:
+    """The rows; where there is no room for all, the last ones are named together in one."""
+    for joined in range(len(rows)):
+        last = rows[len(rows) - joined - 1 :]
+        text = cut("; ".join(row["task"] for row in last), JOINED_BYTES) if joined else last[0]["task"]
+        shown = [*rows[: len(rows) - joined - 1], {**last[0], "task": text}]
+        if sum(len(msgspec.json.encode(row)) + 1 for row in shown) <= room:
+            return shown
+    return rows[:1]
+
+
+def _more_requests(sheet: _Sheet, facts: BriefFacts) -> list[str]:
+    """The open requests besides the goal, the oldest first, each cut so that all of them have room."""
+    goal = sheet.sheet.get("session_metadata", {}).get("goal", "")
+    held = [one.text for one in facts.standing.requests if one.entry.relation != "asks"]
+    texts = [text for text in held if not goal or not text.startswith(goal.rstrip("…")[:80])]
+    most = max(REQUEST_BYTES_MIN, (sheet.budget - sheet.bytes()) // (4 * max(1, len(texts))))
+    return [cut(text, most) for text in texts]
 
 
 def _fill(sheet: _Sheet, key: str, texts: Iterable[str], most: int) -> None:
@@ -408,9 +448,7 @@ def _fill(sheet: _Sheet, key: str, texts: Iterable[str], most: int) -> None:
 
 
 def _context(sheet: _Sheet, facts: BriefFacts, place: Workplace) -> None:
-    goal = sheet.sheet.get("session_metadata", {}).get("goal", "")
-    _fill(sheet, "standing_instructions", [rule for rule in facts.rules if rule not in goal], 4)
-    _fill(sheet, "key_decisions", [*facts.decided, *facts.chosen, *facts.chosen_before], 6)
+    _fill(sheet, "key_decisions", [*facts.decided, *facts.chosen], 8)
     todo = [task.text for task in facts.plan if task.state == "next"]
     _fill(
         sheet, "next_steps", [f"check whether {one} completed" for one in pending_calls(facts)] + todo[:2], 2

@@ -12,12 +12,12 @@ from posixpath import normpath
 from typing import Literal
 
 from ..base.lazy import regex
+from ..base.page import cut, middle, size
 from ..base.values import Value, count
+from ..language.sentences import flat, gives_orders, is_assent
 from ..runs.model import TrailStep
-from ..runs.sentences import flat, gives_orders
 from ..runs.steps import EDITS, Change
 from .facts import FINISHED, STOPPED_BY_USER, BriefFacts
-from .page import cut, middle, size
 from .trail_words import Folder, became, edited_paths, folder_of, step_line
 
 LINE_BYTES = 150  # ten to twenty words
@@ -123,7 +123,10 @@ def current_work(facts: BriefFacts) -> str:
     if not steps:
         return ""
     last = steps[-1]
-    return flat(last.text) if last.kind == "say" else _step(last, folder_of(facts.folder))
+    if last.kind == "say":
+        return flat(last.text)
+    step = _step(last, folder_of(facts.folder))
+    return step if last.done or not last.id else f"{step.partition(' → ')[0]}, which has no result yet"
 
 
 def _step(step: TrailStep, folder: Folder) -> str:
@@ -140,7 +143,13 @@ def pending_calls(facts: BriefFacts) -> list[str]:
 def next_action(facts: BriefFacts) -> str:
     """What comes next, by name; empty if nothing is known to be left."""
     wanted, calls = facts.wanted.last, [step for step in facts.trail if step.id]
-    if wanted is not None and facts.ending != FINISHED and not any(step.at > wanted.at for step in calls):
+    is_open = wanted is not None and not is_assent(wanted.text)
+    if (
+        wanted is not None
+        and is_open
+        and facts.ending != FINISHED
+        and not any(step.at > wanted.at for step in calls)
+    ):
         return f"do what the user asked last: {facts.latest or facts.goal}"
     for state, word in (("active", "go on with:"), ("next", "begin:")):
         text = next((task.text for task in facts.plan if task.state == state), "")

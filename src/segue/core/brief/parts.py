@@ -1,4 +1,4 @@
-"""The parts of a brief, each written for a number of bytes: the user, the trail, the list, the tree, facts.
+"""Parts of a brief, each written for a number of bytes: the trail, the list, what was declared, facts.
 
 A part is a function from the facts and a number of bytes to lines. Each line knows the steps of the
 transcript that it rests on, so that ``segue brief --explain`` can show them. A part that has nothing to say
@@ -8,21 +8,21 @@ is empty, and none is padded.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from ..base.lazy import regex
+from ..base.page import cut, quote, size
 from ..base.same_items import BETWEEN, as_item
+from ..language.proposals import content_words
+from ..language.sentences import ASKED, flat, sentences
+from ..language.subjects import subjects_of
 from ..runs.brief_labels import Label
-from ..runs.carried_over import EARLIER, EARLIER_AGENT, FROM_BEFORE, NOTHING_OPEN
+from ..runs.brief_text import FROM_BEFORE, NOTHING_OPEN
 from ..runs.model import Failure, TrailStep
-from ..runs.sentences import ASKED, flat, sentences
 from ..runs.shell_commands import parse_shell
 from ..runs.steps import EDITS
-from ..runs.tree import CheckRun
-from .facts import FINISHED, BriefFacts, Claim, PlanLine
-from .page import cut, middle, quote, size
-from .proposals import content_words
+from .facts import FINISHED, TODO_LIST, BriefFacts, Claim, PlanLine
 from .trail_words import (
     Folder,
     became,
@@ -36,9 +36,12 @@ from .trail_words import (
     step_line,
 )
 
-NEWEST_BYTES = (330, 230, 180, 150)
-FAILED_BYTES, LAST_LOOKS_BYTES = 260, 420
+NEWEST_CALLS = 2  # so many are told with what their results said
+NEWEST_BYTES, NEWEST_BYTES_MIN = (430, 400, 180, 150), 230
+FAILED_BYTES, LAST_LOOKS_BYTES = 260, 700
 OLD_BYTES = 260
+ALIKE_PERCENT = 75  # of the words of an item; more are the same item in other words
+ITEM_BYTES = 60  # what an item of an older list takes
 OLD_CALLS = 12  # a plan that was not touched for so long may be behind the work
 LARGE_LINES = 6  # of an edit that may have been made in part
 FEW_WORDS = 10  # what says less does not tell what the work is about
@@ -48,9 +51,7 @@ LONG_SENTENCE = 80
 STEP_BYTES, STEPS_MAX, LOOKS_RANK = 125, 12, 3
 DECLARED_BYTES = 70  # what each kind of declared fact gets before one of them gets more
 TIGHT_ITEMS = 240  # where there is no room for whole items, the beginning of each
-CHOICES_SHOWN_MAX = 2  # of agents of earlier runs
 ROW_BYTES = 170  # more than this nobody needs of one kind, unless there is much room
-NOTICE_BYTES = 480  # who else is at work, where, on what, and how to see it
 _BOILERPLATE = regex(r"^(?:sleep \d|KillShell|TaskStop|BashOutput|TaskOutput|write_stdin|wait(?:_agent)?)$")
 
 
@@ -104,8 +105,9 @@ def _trail(facts: BriefFacts, groups: list[_Group], most: int, percent: int) -> 
     head = f"{Label.TRAIL} (oldest first)"
     room = most - cost(closing) - size(head) - 2
     lines: list[Line] = []
-    runs = [facts.tree.checks.get(failure.what) for failure in _distinct(facts.failing)]
+    runs = [facts.tree.checks.get(failure.what) for failure in distinct_failures(facts.failing)]
     below = {run.done for run in runs if run is not None and run.lines}
+    newest = [step for group in groups for step in group.steps if step.id][-NEWEST_CALLS:]
     rank, told_before = 0, set()
     for group in reversed(groups):
         last = group.steps[-1]
@@ -119,7 +121,7 @@ def _trail(facts: BriefFacts, groups: list[_Group], most: int, percent: int) -> 
                 lines.append(Line(f"— {mark} —", (last.at,)))
                 room -= size(lines[-1].text) + 1
             continue
-        want = min(_wanted_bytes(last, rank, percent), room - 3)
+        want = min(_wanted_bytes(group.steps, rank, percent, newest, room), room - 3)
         if (
             want < (60 if rank < 2 else 85)
             or len(lines) >= STEPS_MAX
@@ -129,7 +131,7 @@ def _trail(facts: BriefFacts, groups: list[_Group], most: int, percent: int) -> 
         if last.kind == "say":
             text = _said(group, folder, want)
         else:
-            text = step_line(group.steps, folder, want, rich=rank < 2)
+            text = step_line(group.steps, folder, want, newest)
             if last.done in below and not last.refused:
                 text = f"{text.rpartition(' → ')[0]} → FAILED, see {Label.FAILING}"
         if not text or text[:90] in told_before or size(text) > room - 3:
@@ -151,14 +153,28 @@ def _trail(facts: BriefFacts, groups: list[_Group], most: int, percent: int) -> 
     return [*reversed(lines), *closing]
 
 
-def _wanted_bytes(last: TrailStep, rank: int, percent: int) -> int:
-    """How long a line may be: the newest steps, messages, failures and the last looks tell most."""
-    if rank == 0 and is_look(last):
-        return LAST_LOOKS_BYTES
+def _wanted_bytes(
+    steps: Sequence[TrailStep], rank: int, percent: int, newest: Sequence[TrailStep], room: int
+) -> int:
+    """How long a line may be: the newest calls tell most, as long as they leave room for others; messages,
+    failures and the last looks tell more than the rest."""
+    last = steps[-1]
     if last.kind == "say":
         return 3 * percent
+    new = sum(any(step is one for one in newest) for step in steps)
+    if new:
+        most = LAST_LOOKS_BYTES if new > 1 else NEWEST_BYTES[min(rank, 1)]
+        return min(most, max(NEWEST_BYTES_MIN, room * 2 // 3))
     want = (NEWEST_BYTES[rank] if rank < len(NEWEST_BYTES) else STEP_BYTES) * percent // 100
     return max(want, FAILED_BYTES) if became_failed(last) and rank < len(NEWEST_BYTES) else want
+
+
+def distinct_failures(failing: Sequence[Failure]) -> list[Failure]:
+    """The newest two failures that are not of the same command with other arguments."""
+    found: dict[str, Failure] = {}
+    for failure in failing:
+        found.setdefault(parse_shell(failure.what).short or failure.what, failure)
+    return list(found.values())[:2]
 
 
 def _said(group: _Group, folder: Folder, most: int) -> str:
@@ -217,16 +233,25 @@ def _is_dropped(step: TrailStep, later: Sequence[TrailStep]) -> bool:
     since."""
     if step.kind == "plan" and not is_plan_shown(step):
         return True
-    if step.done and not step.command and _BOILERPLATE.match(step.tool) and not step.output.strip():
+    if step.done and not step.output.strip() and _only_asks(step):
         return True
-    if step.process and any(one.process == step.process for one in later) and not step.command:
-        return True
+    if step.process and any(one.process == step.process and _tells(one) for one in later if one.polls):
+        return True  # a later poll of the same process says more
     if became(step) == "failed":
         mends = [one for one in later if one.id and same_thing(step, one) and became(one) == "ok"]
         return bool(mends) and not _has_left_over(step, mends)
     if step.kind != "run" or not step.done or is_look(step):
         return False
-    return any(one.id and repeats(step, one) for one in later)
+    return any(one.id and not one.polls and repeats(step, one) for one in later)
+
+
+def _only_asks(step: TrailStep) -> bool:
+    """Whether a call asks what goes on in the background, which goes on after it."""
+    return step.runs_on if step.polls else not step.command and _BOILERPLATE.match(step.tool) is not None
+
+
+def _tells(poll: TrailStep) -> bool:
+    return not poll.done or bool(poll.output.strip())
 
 
 def _has_left_over(failed: TrailStep, mends: Sequence[TrailStep]) -> bool:
@@ -298,8 +323,10 @@ def _closing(
     thought = facts.thought
     newest = max([step.done or step.at for step in facts.trail], default=0)
     if thought is not None and thought.at > newest:
-        text = " ".join(sentences(thought.text)[-3:])
-        return [Line(f"{Label.LAST_THOUGHT}: {quote(folder.within(cut(text, 320)))}", (thought.at,))], groups
+        told = [one for one in sentences(thought.text) if len(content_words(one)) > 1]
+        if told:
+            text = quote(folder.within(cut(" ".join(told[-3:]), 320)))
+            return [Line(f"{Label.LAST_THOUGHT}: {text}", (thought.at,))], groups
     return [], groups
 
 
@@ -309,18 +336,22 @@ def _closing(
 def list_part(facts: BriefFacts, most: int) -> list[Line]:
     """The open items in their order with the one under way, and what is blocked and why."""
     lines: list[Line] = []
-    open_items = [item for item in facts.plan if item.state != "blocked"]
+    left = _left(facts)
+    open_items = [item for item in left if item.state != "blocked"]
     if open_items:
-        count = f"{len(facts.plan_done)} of {facts.plan_total} done" if facts.plan_total else ""
-        aged = facts.plan_age >= OLD_CALLS and not any(item.by == "declared" for item in facts.plan)
-        old = f"as of {facts.plan_age} calls before the end" if aged else ""
+        done = len(facts.plan_done)
+        count = f"{done} of {done + len(left)} done" if facts.plan_total else ""
+        age = _age(facts)
+        aged = age >= OLD_CALLS
+        old = f"as of {age} calls before the end" if aged else ""
         note = folder_of(facts.folder).within(facts.plan_note)
         about = ", ".join(filter(None, (count, note, old)))
         label = f"{Label.OPEN} ({about})" if about else str(Label.OPEN)
         label = label if size(label) < most // 2 else str(Label.OPEN)
-        if aged and facts.plan_age > facts.wanted.calls and facts.wanted.request is None:
+        if aged and age >= facts.wanted.calls and facts.wanted.request is None:
             most = min(most, OLD_BYTES)  # the user has asked for something else since
-        text = f"{label}: {_items(open_items, most - size(label) - 2, now=not facts.plan_note)}"
+        is_now = not facts.plan_note and not aged
+        text = f"{label}: {_items(open_items, most - size(label) - 2, now=is_now)}"
         lines.append(Line(text, facts.sources.get(Label.OPEN, ())))
     elif not facts.plan and 0 < facts.plan_total <= len(facts.plan_done) and facts.plan_age < OLD_CALLS:
         text = f"{Label.OPEN} ({facts.plan_total} of {facts.plan_total} ticked off): {NOTHING_OPEN}"
@@ -331,21 +362,74 @@ def list_part(facts: BriefFacts, most: int) -> list[Line]:
             f"{as_item(item.text)} ({item.reason})" if item.reason else as_item(item.text) for item in blocked
         ]
         room = max(60, most - cost(lines) - size(Label.BLOCKED) - 3)
-        lines.append(Line(f"{Label.BLOCKED}: {_joined(reasons, room, BETWEEN)}"))
+        lines.append(Line(f"{Label.BLOCKED}: {joined_texts(reasons, room, BETWEEN)}"))
     return lines
 
 
+def _left(facts: BriefFacts) -> list[PlanLine]:
+    """The open items, without those that the agent's own list has as done in nearly the same words: of older
+    lists, of plans in words, and as they were called before."""
+    own = set(facts.wanted.listed)
+    if not own and not facts.wanted.ticked:  # it keeps none in this run
+        own = {
+            item.text
+            for one in facts.standing.lists
+            if one.entry is not None and one.entry.text.startswith(TODO_LIST)
+            for item in one.items
+        }
+    done = [*facts.plan_done, *facts.wanted.ticked]
+    words, heads = [set(_stems(text)) for text in done], {_head(text) for text in done}
+    return [
+        item
+        for item in facts.plan
+        if item.by == "declared"
+        or item.text in own
+        or not (_head(item.text) in heads or _is_among(set(_stems(item.text)), words))
+    ]
+
+
+def _head(item: str) -> str:
+    """What an item is called before a dash or a bracket, behind which agents write how it stands."""
+    return re.split(r" [-–—(]", item, maxsplit=1)[0].strip().casefold()
+
+
+def _is_among(words: set[str], texts: Sequence[set[str]]) -> bool:
+    return len(words) > 1 and any(100 * len(words & text) >= ALIKE_PERCENT * len(words) for text in texts)
+
+
+def _stems(text: str) -> list[str]:
+    return [word[:5] for word in content_words(text)]
+
+
+def _age(facts: BriefFacts) -> int:
+    """For how many calls nobody has touched the list; what somebody declared holds, however old it is."""
+    if any(item.by == "declared" for item in facts.plan):
+        return 0
+    is_past = any(item.by == "before" and item.state == "active" for item in facts.plan)
+    return max(facts.plan_age, facts.wanted.calls if is_past else 0)
+
+
 def _items(items: Sequence[PlanLine], most: int, *, now: bool) -> str:
-    texts, before = [], False
+    """The items of the newest list, and behind a mark those of older ones."""
+    newest = [item for item in items if item.by != "before"]
+    older = [item for item in items if item.by == "before"]
+    if not newest or not older:
+        mark = FROM_BEFORE if older else ""
+        return mark + _listed(items, most - size(mark), now=now)
+    told = _listed(newest, max(most * 2 // 3, most - size(FROM_BEFORE) - ITEM_BYTES * len(older)), now=now)
+    rest = _listed(older, most - size(told) - size(FROM_BEFORE) - 2, now=now, tight=False)
+    return f"{told}; {rest}" if rest.startswith("and ") else f"{told}; {FROM_BEFORE}{rest}"
+
+
+def _listed(items: Sequence[PlanLine], most: int, *, now: bool, tight: bool = True) -> str:
+    texts = []
     for item in items[: max(1, most)]:  # of more, not even letters fit
         text = f"{as_item(item.text)} ({item.reason})" if item.reason else as_item(item.text)
-        if item.by == "before" and not before:
-            text, before = f"{FROM_BEFORE}{text}", True
         texts.append(f"now {text}" if item.state == "active" and now else text)
-    return _joined(texts, most, "; ", beyond=len(items) - len(texts))
+    return joined_texts(texts, most, "; ", beyond=len(items) - len(texts), tight=tight)
 
 
-def _whole(texts: Sequence[str], most: int, between: str) -> str:
+def whole_texts(texts: Sequence[str], most: int, between: str) -> str:
     """As many texts as fit, none of them cut, and how many more there are."""
     kept: list[str] = []
     for text in texts:
@@ -357,12 +441,14 @@ def _whole(texts: Sequence[str], most: int, between: str) -> str:
     return between.join([*kept, f"and {left} more"] if left and kept else kept) or cut(shortest, most)
 
 
-def _joined(texts: Sequence[str], most: int, between: str, *, beyond: int = 0) -> str:
-    """As many texts as fit, in order, each whole where all can be, else cut alike; and how many more there
-    are, together with those ``beyond`` the texts."""
+def joined_texts(
+    texts: Sequence[str], most: int, between: str, *, beyond: int = 0, tight: bool = True
+) -> str:
+    """As many texts as fit, in order, each whole where all can be, else cut alike (``tight``: where there is
+    little room, to their first words); and how many more there are, with those ``beyond`` the texts."""
     if not beyond and size(between.join(texts)) <= most:
         return between.join(texts)
-    lengths = (160, 110, 80, 56, 40, *((28, 20) if most < TIGHT_ITEMS else ()))
+    lengths = (160, 110, 80, 56, 40, *((28, 20) if tight and most < TIGHT_ITEMS else ()))
     for each in lengths if (len(texts) + beyond) * (len(between) + 1) <= most else ():
         short = [cut(text, each) for text in texts]
         if size(between.join(short)) <= most:
@@ -377,192 +463,24 @@ def _joined(texts: Sequence[str], most: int, between: str, *, beyond: int = 0) -
     return between.join([*kept, f"and {left} more"] if left else kept)
 
 
-# -- the tree
-
-USUALLY = "Usually next (a habit of this project)"
+# -- declared, facts
 
 
-def tree_part(facts: BriefFacts, most: int) -> list[Line]:
-    """What is changed, committed, checked, failing and running."""
-    folder, tree = folder_of(facts.folder), facts.tree
-    lines = [*_failing(facts, folder, most // 2), *_changed(facts, folder, max(130, most // 3))]
-    if tree.commits:
-        last = tree.commits[-1]
-        pushed = "pushed" if tree.pushed >= last.at else "no push seen since"
-        many = f"{tree.commit_count} in this run, " if tree.commit_count > 1 else ""
-        other = last.branch and facts.branch not in ("", last.branch)
-        where = f"on branch {cut(last.branch, 40)}, " if other else ""
-        subject = cut(f"{last.hash} {last.subject}".strip(), 100)
-        lines.append(Line(f"Last commit: {subject} ({where}{many}{pushed}).", (last.at,)))
-    if tree.pull:
-        lines.append(Line(f"Pull request: #{tree.pull}.", (tree.pull_told,)))
-    lines += _checks(facts)
-    if facts.probe is not None and facts.probe.commits:
-        lines.append(Line(f"Since then committed: {_joined(list(facts.probe.commits), 120, '; ')}."))
-    if tree.running:
-        running = [
-            f"{name}: {cut(one.what, 70)}" + (f" ({one.address})" if one.address else "")
-            for name, one in list(tree.running.items())[-3:]
-        ]
-        lines.append(
-            Line(
-                f"Was running in the background: {'; '.join(running)}.",
-                tuple(one.at for one in tree.running.values()),
-            )
-        )
-    if facts.habits:
-        lines.append(Line(f"{USUALLY}: {_joined(facts.habits, max(120, most // 3), '; ')}."))
-    if not lines:
+def notices_part(facts: BriefFacts, most: int) -> list[Line]:
+    """What Segue itself has to say: it comes first, and holds for whoever reads it."""
+    room = most - size(Label.NOTICE) - 3
+    if not facts.notices or room < 40:
         return []
-    kept: list[Line] = []
-    for line in lines:
-        if cost(kept) + size(line.text) + 8 <= most:
-            kept.append(line)
-    return (
-        [
-            Line(f"{Label.TREE}: {kept[0].text}", kept[0].at),
-            *(Line(f"  {line.text}", line.at) for line in kept[1:]),
-        ]
-        if kept
-        else []
-    )
-
-
-def _failing(facts: BriefFacts, folder: Folder, most: int) -> list[Line]:
-    """What fails, with its first lines, and the names of the failed tests."""
-    lines = []
-    for failure in _distinct(facts.failing):
-        earlier = f" ({EARLIER})" if failure.why.endswith(EARLIER) else ""
-        why = folder.within(failure.why.removesuffix(EARLIER).rstrip("\n").replace("\n", " / "))
-        if failure.what == failure.why:
-            text = f"{Label.FAILING}: {cut(why, most - 9)}"
-        else:
-            run = facts.tree.checks.get(failure.what)
-            since = ", not run since the last edit" if run and facts.tree.edited > run.at else ""
-            since = ", called again without a result" if run and run.again else since
-            head = f"{Label.FAILING}{since}: `{middle(failure.what, max(20, min(90, most // 2)))}`"
-            names = [_TEST_NAME.split(name)[-1] for name in run.tests] if run and len(run.tests) > 1 else []
-            if names:
-                head = f"{head}, {len(names)} tests: {_whole(names, max(60, most - size(head) - 14), ', ')}"
-            room = min(262, most - size(head) - size(earlier) - 2)
-            text = f"{head}: {quote(why, room)}".removesuffix(": ") + earlier
-        done = facts.tree.checks[failure.what].done if failure.what in facts.tree.checks else 0
-        lines.append(Line(text, tuple(at for at in (failure.at, done) if at)))
-        most //= 2
-    return lines
-
-
-def _distinct(failing: Sequence[Failure]) -> list[Failure]:
-    """The newest two failures that are not of the same command with other arguments."""
-    found: dict[str, Failure] = {}
-    for failure in failing:
-        found.setdefault(parse_shell(failure.what).short or failure.what, failure)
-    return list(found.values())[:2]
-
-
-def _checks(facts: BriefFacts) -> list[Line]:
-    """The checks since the last edit, and those that were not run since."""
-    tree = facts.tree
-    failing = {failure.what for failure in facts.failing}
-    since = [(name, run) for name, run in tree.checks.items() if run.at > tree.edited]
-    words = [_check(name, run) for name, run in since if name not in failing and run.outcome != "failed"][-4:]
-    at = tuple(run.at for _, run in since)
-    label = "Checked since the last edit" if tree.edited else "Checked"
-    lines = [Line(f"{label}: {', '.join(words)}.", at)] if words else []
-    if not tree.edited or since:
-        return lines
-    ended = [(name, run) for name, run in tree.checks.items() if run.outcome in ("ok", "failed")]
-    before = [(name, run) for name, run in ended if run.outcome == "ok"][-2:]
-    if before:
-        told_before = ", ".join(_check(name, run) for name, run in before)
-        text = f"Not checked since the last edit; before it: {told_before}."
-        lines.append(Line(text, tuple(run.at for _, run in before)))
-    elif not ended:
-        lines.append(Line("No known test, check or build was run after the edits.", (tree.edited,)))
-    return lines
-
-
-_TEST_NAME = regex(r"::| › | > |\n\s*")
-_OUTCOMES = {
-    "ok": "passed",
-    "failed": "FAILED",
-    "stopped": "was stopped",
-    "unknown": "ended, verdict unclear",
-    "": "has no result yet",
-}
-
-
-def _check(name: str, run: CheckRun) -> str:
-    return f"`{middle(name, 70)}` {_OUTCOMES[run.outcome]}"
-
-
-def _changed(facts: BriefFacts, folder: Folder, most: int) -> list[Line]:
-    """Files that are changed and not committed: by git where it answered, else as the transcript tells it."""
-    tree, probe = facts.tree, facts.probe
-    if probe is not None and probe.head:
-        if probe.cut:
-            return [Line("Uncommitted: not known, git did not answer in time.")]
-        names = _with_symbols(list(probe.dirty), facts.edited, most)
-        return (
-            [Line(f"Uncommitted now: {_whole(names, most, ', ')}.")]
-            if names
-            else [Line("Nothing is uncommitted now.")]
-        )
-    files = sorted(tree.changed.items(), key=lambda pair: -pair[1].at)
-    names = [
-        folder.short(path) + {"create": " (new)", "delete": " (deleted)"}.get(one.how, "")
-        for path, one in files
-    ]
-    names = [name for name in names if not name.startswith(("/tmp/", "/private/", "~/.claude", "~/.codex"))]
-    at = tuple(one.at for _, one in files[:8])
-    others = [name for name in tree.others if tree.asked and tree.asked >= tree.doubt]
-    lines = []
-    if names:
-        also = f"; git status had also {_whole(others, most // 3, ', ')}" if others else ""
-        lines.append(Line(f"Changed and not committed: {_whole(names, most - size(also), ', ')}{also}.", at))
-    elif others:
-        lines.append(Line(f"Not committed, by git status: {_whole(others, most, ', ')}.", (tree.asked,)))
-    elif tree.commits and not tree.doubt:
-        lines.append(Line("Nothing changed since the last commit, as far as is known."))
-    elif tree.doubt and any(step.kind == "agent" and step.at <= tree.doubt for step in facts.trail):
-        lines.append(Line("Edited by sub-agents: not known."))
-    if tree.stashed and facts.trail and tree.stashed >= facts.trail[0].at:
-        lines.append(Line("Changes were put into git's stash and not taken out again.", (tree.stashed,)))
-    return lines
-
-
-def _with_symbols(paths: list[str], edited: Mapping[str, tuple[str, ...]], most: int) -> list[str]:
-    """Paths, those first that have names of what is changed in them, as far as no path loses its room."""
-    for at, path in enumerate(paths):
-        names = edited.get(path, ())
-        told = f"{path} ({', '.join(names[:2])}{' …' if len(names) > 2 else ''})" if names else path
-        if size(", ".join([*paths[:at], told, *paths[at + 1 :]])) > most:
-            break
-        paths[at] = told
-    return paths
-
-
-# -- declared, rules, facts
-
-
-def rules_part(facts: BriefFacts, most: int) -> list[Line]:
-    """Rules and corrections of the user that stand."""
-    said = facts.wanted.last.text if facts.wanted.last is not None else ""
-    rules = [rule for rule in facts.rules if rule not in flat(said)]
-    at = facts.sources.get(Label.RULES, ())
-    return [Line(f"{Label.RULES}: {_whole(rules[:6], most - 8, BETWEEN)}", at)] if rules and most > 60 else []
+    return [Line(f"{Label.NOTICE}: {whole_texts(facts.notices[:3], room, '; ')}")]
 
 
 def declared_part(facts: BriefFacts, most: int) -> list[Line]:
     """What people and agents told Segue, the most important first, each in a row that leaves the others a
     fair share."""
-    earlier = [f"{EARLIER_AGENT}{one}" for one in facts.chosen_before[:CHOICES_SHOWN_MAX]]
     rows = [
-        (Label.NOTICE, facts.notices[:3], "; "),
         (Label.PITFALL, facts.pitfalls[:2], BETWEEN),
         (Label.UNPROVEN, facts.unproven[:6], "; "),
         (Label.QUESTIONS, facts.questions[:3], "; "),
-        (Label.DECIDED, [*facts.decided[:6], *earlier], BETWEEN),
         (Label.FOCUS, [facts.focus] if facts.focus else [], "; "),
         (Label.THREADS, facts.threads[:3], "; "),
         (Label.LEARNT, facts.learnt[:4], BETWEEN),
@@ -574,10 +492,9 @@ def declared_part(facts: BriefFacts, most: int) -> list[Line]:
     for at, (label, texts, between) in enumerate(rows):
         left = most - cost(lines)
         share = left - sum(min(want, DECLARED_BYTES) for want in wants[at + 1 :])
-        enough = NOTICE_BYTES if label == Label.NOTICE else ROW_BYTES
-        room = min(left, max(DECLARED_BYTES, min(share, max(most // 3, enough)))) - size(label) - 3
+        room = min(left, max(DECLARED_BYTES, min(share, max(most // 3, ROW_BYTES)))) - size(label) - 3
         if room > 30:
-            lines.append(Line(f"{label}: {_whole(texts, room, between)}", facts.sources.get(label, ())))
+            lines.append(Line(f"{label}: {whole_texts(texts, room, between)}", facts.sources.get(label, ())))
     return lines
 
 
@@ -592,6 +509,7 @@ def facts_part(facts: BriefFacts, most: int, shown: str) -> list[Line]:
     if facts.refused is not None and "REFUSED" not in shown and "refused" not in shown:
         said = f": {quote(cut(facts.refused.why, 160))}" if facts.refused.why else ""
         found.append(Line(f"the user refused `{cut(facts.refused.what, 80)}`{said}", (facts.refused.at,)))
+    found += _before_fork(facts)
     if facts.fault:
         found.append(Line(f"the model failed at the end: {quote(cut(facts.fault, 120))}"))
     since = facts.wanted.last.at if facts.wanted.last is not None else 0
@@ -604,10 +522,24 @@ def facts_part(facts: BriefFacts, most: int, shown: str) -> list[Line]:
     return [Line(f"{Label.FACTS}:"), *(Line(f"- {line.text}", line.at) for line in kept)] if kept else []
 
 
+def _before_fork(facts: BriefFacts) -> list[Line]:
+    """Of a conversation that was forked from another one, what was asked there last."""
+    asked, last = facts.wanted.before_fork, facts.wanted.last
+    if asked is None:
+        return []
+    if last is not None and asked.at == last.at:
+        return [Line("the last message was written before this conversation was forked", (asked.at,))]
+    return [Line(f"asked before the fork: {quote(cut(flat(asked.text), 180))}", (asked.at,))]
+
+
 def claims_part(facts: BriefFacts, most: int) -> list[Line]:
-    """What a model concluded, as many claims as fit; nothing that was observed makes room for them."""
+    """What a model concluded and is not known otherwise, as many claims as fit; nothing that was observed
+    makes room for them."""
     kept: list[Line] = []
+    decided = [subjects_of(one) for one in (*facts.decided, *facts.chosen)]
     for claim in facts.claims[:3]:
+        if any(subjects_of(claim.text) <= one for one in decided):
+            continue
         line = Line(f"{Label.INFERRED} (by a model, {_basis(claim)}): {cut(claim.text, 160)}")
         if cost([*kept, line]) <= most:
             kept.append(line)

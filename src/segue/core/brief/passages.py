@@ -15,11 +15,11 @@ from collections.abc import Iterator, Sequence
 import msgspec
 
 from ..base.lazy import regex
+from ..base.page import wrapped
+from ..language.sentences import flat
 from ..runs.model import RunDigest
 from ..runs.quotable import SAID, RunText
-from ..runs.sentences import flat
 from ..runs.tree import still_failing
-from .page import wrapped
 
 POOL_CHARS = 600_000
 LINES = 8  # of an output or a file, in one passage

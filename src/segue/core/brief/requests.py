@@ -13,11 +13,12 @@ import re
 from collections.abc import Sequence
 
 from ..base.lazy import regex
+from ..base.page import cut, size
 from ..base.values import Value
+from ..language.assent_words import BEGINS_WITH_ASSENT, POINTS
+from ..language.proposals import answered, content_words, item_of, picked
+from ..language.sentences import begins_with_assent, flat, given_to_template, is_assent, sentences
 from ..runs.model import RunDigest, UserMessage
-from ..runs.sentences import flat, given_to_template, is_assent, sentences
-from .page import cut, size
-from .proposals import ASSENT, POINTS, answered, content_words, item_of, picked
 
 _WORD = regex(r"[^\W\d_][\w'-]+")
 _PROSE = frozenset(
@@ -60,6 +61,9 @@ class Requests(Value):
     before: UserMessage | None = None  # the request before
     first: UserMessage | None = None
     calls: int = 0  # how many calls there were since the last message
+    before_fork: UserMessage | None = None  # the last message before this conversation was forked
+    ticked: tuple[str, ...] = ()  # items of the agent's own list in this run that are done
+    listed: tuple[str, ...] = ()  # and those that are open
 
 
 def is_weak(text: str) -> bool:
@@ -68,7 +72,7 @@ def is_weak(text: str) -> bool:
         return True
     if len(content_words(text)) >= ENOUGH_WORDS:
         return False
-    rest = ASSENT.sub("", text, count=1)
+    rest = BEGINS_WITH_ASSENT.sub("", text, count=1)
     wide = sum(ord(char) > 0x2E7F for char in text[:200])
     enough = 3 if rest != text or text.rstrip().endswith("?") else 4
     return len(content_words(rest)) < enough and wide < 8 and len(text) < 300
@@ -76,9 +80,15 @@ def is_weak(text: str) -> bool:
 
 def requests_of(digest: RunDigest) -> Requests:
     """What the user of a run wants."""
+    inherited = [message for message in digest.prompts if message.how == "inherited"]
     messages = digest.prompts
+    if digest.is_sub_agent:  # what was asked of the one that sent it is not for it to do
+        messages = [message for message in messages if message.how != "inherited"] or messages
+    before_fork = inherited[-1] if inherited else None
+    ticked = (*digest.settled, *(row[0] for row in digest.plan if row[1] == "done"))
+    listed = tuple(row[0] for row in digest.plan if row[1] in ("pending", "active"))
     if not messages:
-        return Requests(first=digest.first_prompt)
+        return Requests(first=digest.first_prompt, before_fork=before_fork, ticked=ticked, listed=listed)
     last = messages[-1]
     weak = is_weak(last.text) and last.how != "command"
     strong = [
@@ -92,17 +102,24 @@ def requests_of(digest: RunDigest) -> Requests:
         strong = [message for message in strong if message.how != "queued"] or strong
     request = strong[0] if strong and (weak or mends) else None
     earlier = [message for message in strong if request is None or message.text != request.text]
-    first = digest.first_prompt
+    first = messages[0] if digest.is_sub_agent else digest.first_prompt
     return Requests(
         last,
-        answers=answered(last) if refers(last) else "",
+        answers=_answers(last),
         request=request,
-        request_answers=answered(request) if request is not None and refers(request) else "",
+        request_answers=_answers(request),
         mends=mends and request is not None,
         before=earlier[0] if earlier else None,
         first=first if first is not None and not is_weak(first.text) else None,
         calls=digest.calls - last.calls,
+        before_fork=before_fork,
+        ticked=ticked,
+        listed=listed,
     )
+
+
+def _answers(message: UserMessage | None) -> str:
+    return answered(message.text, message.reply_to) if message is not None and refers(message) else ""
 
 
 def refers(message: UserMessage) -> bool:
@@ -114,7 +131,7 @@ def refers(message: UserMessage) -> bool:
     return (
         bool(message.reply_to and any(item_of(message.reply_to, mark) for mark in picked(text)))
         or is_weak(text)
-        or bool(words < 6 and ASSENT.match(text))
+        or bool(words < 6 and begins_with_assent(text))
         or bool(words < 12 and POINTS.search(text[:70]))
     )
 
@@ -179,13 +196,22 @@ def _is_prose(line: str) -> bool:
     ) >= 4
 
 
+_ENTRY = regex(r"^(?:[-*•]|\d{1,2}[.)])\s+(?=[^\W\d_])")
+
+
+def _is_entry(line: str) -> bool:
+    """Whether a line is an entry of a list that a person wrote: some words, and no code."""
+    entry = _ENTRY.match(line)
+    return entry is not None and len(_WORD.findall(line)) >= 3 and not _NOT_PROSE.match(line[entry.end() :])
+
+
 def unpasted(text: str) -> str:
     """A message on one line, with pasted logs and code folded into a note of what they say and which files
     they name."""
     lines = [line.strip() for line in text.split("\n") if line.strip()]
     if len(lines) < PASTED_LINES:
         return flat(" ".join(lines))
-    spoken = [_is_prose(line) and not _NOT_PROSE.match(line) for line in lines]
+    spoken = [(_is_prose(line) and not _NOT_PROSE.match(line)) or _is_entry(line) for line in lines]
     for at in range(1, len(lines) - 1):  # a line between two of a log belongs to the log
         spoken[at] = spoken[at] and (spoken[at - 1] or spoken[at + 1])
     blocks: list[tuple[int, int]] = []

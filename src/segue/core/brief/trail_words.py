@@ -13,21 +13,24 @@ from functools import lru_cache
 
 from ..base.definitions import definitions
 from ..base.lazy import regex
+from ..base.page import cut, middle, plain, quote, size
 from ..base.values import Value
+from ..language.sentences import flat, replies, sentences, shortened_question
 from ..runs import command_lines
+from ..runs.command_lines import written_files
+from ..runs.git_effects import commit_was_made, commits_named, git_words, subject_of
 from ..runs.model import TrailStep
 from ..runs.outcomes import Outcome, outcome, telling as telling_lines, told_lines
-from ..runs.sentences import flat, replies, sentences
 from ..runs.shell_commands import parse_shell
 from ..runs.steps import EDITS, Change
-from ..runs.tree import check_names, subject_of, written_files
+from ..runs.tree import check_names
 from .code_changes import ChangeWords, change_words
-from .page import cut, middle, plain, quote, size
 
 NO_RESULT = "NO RESULT YET"
 _LOOKING = "was looking, when it stopped, at "
 _WHOLE_BYTES, _FEW_LINES = 300, 8
 _SHORT_BYTES = 60
+SHOWN_BYTES = 300  # of what one of the newest calls showed
 _SAID_BYTES_MIN, _OPENING_CHARS, _COMMAND_BYTES_MIN = 24, 12, 44
 _USAGE = regex(r"<usage>.*|^agentId: .*$", re.S | re.M)
 """What a harness adds to the report of a sub-agent."""
@@ -111,6 +114,8 @@ def became(step: TrailStep) -> Outcome | str:
 
 def is_look(step: TrailStep) -> bool:
     """Whether a call changes nothing: a read, a search, or commands that only look."""
+    if step.polls:
+        return False
     if step.kind in ("read", "search"):
         return True
     if step.kind != "run" or not step.command or written_files(step.command):
@@ -130,11 +135,15 @@ def is_plan_shown(step: TrailStep) -> bool:
 
 
 def is_commit(step: TrailStep) -> bool:
-    return step.kind == "run" and any(
-        re.match(r"git\s+(?:-C\s+\S+\s+)?commit\b", part.bare)
-        for part in command_lines.parts(step.command)
-        if "commit" in part.text
-    )
+    return step.kind == "run" and _commit_part(step) != ""
+
+
+def _commit_part(step: TrailStep) -> str:
+    """The command of a line that commits; empty if none does."""
+    if "commit" not in step.command:
+        return ""
+    found = (part.bare for part in command_lines.parts(step.command) if "commit" in part.text)
+    return next((text for text in found if git_words(text)[:1] == ("commit",)), "")
 
 
 # -- looks
@@ -150,7 +159,7 @@ def look_words(step: TrailStep, folder: Folder) -> list[str]:
         where = f" in {folder.short(step.paths[0])}" if step.paths else ""
         given = [line for line in step.text.split("\n") if line and line not in step.paths]
         pattern = next((line for line in given if not _PATH_ALONE.fullmatch(line)), given[0] if given else "")
-        return [f'grep "{cut(pattern, 60)}"{where}' if pattern else f"{step.tool}{where}"]
+        return [f"grep {quote(pattern, 62)}{where}" if pattern else f"{step.tool}{where}"]
     words: list[str] = []
     for part in command_lines.parts(step.command):
         text = part.bare
@@ -201,7 +210,7 @@ def _grep(arguments: str) -> str:
             words.append(word.strip("'\""))
     if not words:
         return ""
-    return f'grep "{cut(words[0], 60)}"' + (f" in {cut(' '.join(words[1:]), 60)}" if words[1:] else "")
+    return f"grep {quote(words[0], 62)}" + (f" in {cut(' '.join(words[1:]), 60)}" if words[1:] else "")
 
 
 def look_outcome(step: TrailStep) -> str:
@@ -212,9 +221,8 @@ def look_outcome(step: TrailStep) -> str:
         return "" if step.ok is not False else f"failed: {quote(' '.join(told_lines(step.output)[:1]), 90)}"
     lines = told_lines(step.output)
     parts = [part.bare for part in command_lines.parts(step.command)]
-    searches = step.kind == "search" or (len(parts) == 1 and bool(_GREP.match(parts[0])))
-    if searches:
-        hits = [line for line in lines if not re.match(r"Found \d+|No (?:matches|files) found", line)]
+    if _is_search(step):
+        hits = [line for line in lines if not _COUNT_OF_HITS.match(line)]
         if not hits:
             return _NOTHING
         if len(hits) <= 2:
@@ -227,40 +235,49 @@ def look_outcome(step: TrailStep) -> str:
     return quote(" / ".join(telling_lines(step.output, True)), 110) if step.ok is False and lines else ""
 
 
+def _is_search(step: TrailStep) -> bool:
+    parts = command_lines.parts(step.command)
+    return step.kind == "search" or (len(parts) == 1 and bool(_GREP.match(parts[0].bare)))
+
+
+_COUNT_OF_HITS = regex(r"Found \d+|No (?:matches|files) found")
+_SHOWS_FILE = regex(r"(?:cat|nl|head|tail|sed -n|bat|less)\b|cd ")
 _NOTHING = "no hits"
 _ABSENT = regex(r"(?i)\bno such file or directory|\bdoes not exist|\bcannot find (?:the )?path")
 
 
-def looks_line(steps: Sequence[TrailStep], folder: Folder, most: int, *, rich: bool) -> str:
+def looks_line(
+    steps: Sequence[TrailStep], folder: Folder, most: int, newest: Sequence[TrailStep] = ()
+) -> str:
     """Several looks in a row as one line: the last ones by name, with what was found by all of them, or by
-    the last two where there is less room."""
-    line = _looks_line(steps, folder, most, rich=rich, all_found=True)
-    return (
-        line
-        if " more, then " not in line and not line.endswith("…")
-        else _looks_line(steps, folder, most, rich=rich, all_found=False)
-    )
+    the last two where there is less room; of the ``newest`` calls with what they showed."""
+    line = _looks_line(steps, folder, most, newest, all_found=True)
+    if " more, then " not in line and not line.endswith("…"):
+        return line
+    return _looks_line(steps, folder, most, newest, all_found=False)
 
 
-def _looks_line(steps: Sequence[TrailStep], folder: Folder, most: int, *, rich: bool, all_found: bool) -> str:
+def _looks_line(
+    steps: Sequence[TrailStep], folder: Folder, most: int, newest: Sequence[TrailStep], *, all_found: bool
+) -> str:
     said: list[str] = []
     spans: dict[str, list[str]] = {}
+    rich = [step for step in steps if any(step is one for one in newest)]
+    share = min(SHOWN_BYTES, (most - 60 * len(steps[-2:])) // max(1, len(rich)))
     for step in steps:
-        found = look_outcome(step) if step.done else ""
-        if found and not all_found and step not in steps[-2:]:
+        is_rich = any(step is one for one in rich)
+        found = _shown_by(step, folder, share) if is_rich else look_outcome(step) if step.done else ""
+        if found and not all_found and not is_rich and step not in steps[-2:]:
             found = _NOTHING if found == _NOTHING else "no such file" if _ABSENT.search(step.output) else ""
-        for word in look_words(step, folder):
+        *before, last = look_words(step, folder)
+        for word in (*before, f"{last} ({folder.within(found)})" if found else last):
             path, colon, span = word.rpartition(":")
-            if colon and re.fullmatch(r"\d+-\d+", span) and not found:
+            if colon and re.fullmatch(r"\d+-\d+", span):
                 spans.setdefault(path, []).append(span)
                 word = path
-            elif found:
-                word = f"{word} ({folder.within(found)})"
             if word not in said:
                 said.append(word)
     said = [f"{word}:{','.join(spans[word][-3:])}" if word in spans else word for word in said]
-    if rich:
-        said[-1] += _rich(steps[-1], folder)
     kept, start = said, 0
     while len(kept) > 1 and size("; ".join(kept)) > most - 30:
         kept, start = _in_one_folder(said[start:]), start + 1
@@ -282,22 +299,34 @@ def _in_one_folder(paths: Sequence[str]) -> list[str]:
     return short
 
 
-def _rich(step: TrailStep, folder: Folder) -> str:
-    """What the last look showed: names that a file defines, or the first hits of a search."""
-    if not step.done or step.ok is False:
-        return ""
-    lines = step.output.split("\n")
-    if step.kind == "read" or (step.command and not look_outcome(step)):
-        names = [
-            name
-            for name in definitions(_NUMBERED.sub("", line) for line in lines)
-            if not name.startswith("#")
-        ]
-        return f" (defines {', '.join(names[:6])})" if names else ""
-    hits = told_lines(step.output)
-    if len(hits) > 2 and not re.match(r"git", step.command):
-        return ": " + quote(folder.within(" | ".join(cut(hit, 90) for hit in hits[:4])), 240)
-    return ""
+def _shown_by(step: TrailStep, folder: Folder, most: int) -> str:
+    """What one of the newest looks showed: the hits of a search, names that a file defines, else lines."""
+    raw = [_NUMBERED.sub("", line) for line in step.output.split("\n")]
+    lines = told_lines("\n".join(raw))
+    if not step.done or not lines:
+        return look_outcome(step) if step.done else ""
+    head, between = "", " / "
+    if step.ok is False:
+        head = "failed: "
+    elif _is_search(step):
+        lines = [line for line in lines if not _COUNT_OF_HITS.match(line)]
+        count = (
+            f"{len(lines)} hit{'s' * (len(lines) > 1)}" if len(lines) <= 2 else f"{len(lines)} lines found"
+        )
+        head, between = f"{count}: ", " | "
+    elif _shows_file(step):
+        names = [name for name in definitions(raw) if not name.startswith("#")]
+        if names or len(lines) > _FEW_LINES:
+            return f"defines {', '.join(names[:6])}" if names else ""
+    text = between.join(cut(line, 120) for line in lines)
+    if not lines:
+        return _NOTHING
+    return f"{head}{quote(folder.within(text), most - size(head) - 2)}".removesuffix(": ")
+
+
+def _shows_file(step: TrailStep) -> bool:
+    parts = command_lines.parts(step.command)
+    return step.kind == "read" or all(_SHOWS_FILE.match(part.bare) for part in parts)
 
 
 # -- edits
@@ -420,8 +449,9 @@ def _stopped(sentence: str) -> str:
 # -- commands, commits, agents, questions, other tools
 
 
-def result_words(step: TrailStep, most: int, folder: Folder) -> str:
-    """``→ ok: 3 passed``; the whole output where it is short enough."""
+def result_words(step: TrailStep, most: int, folder: Folder, *, rich: bool = False) -> str:
+    """``→ ok: 3 passed``; the whole output where it is short enough, and of a ``rich`` one as much as fits
+    where no line of it says what became of the call."""
     state = became(step)
     if state == "open":
         return NO_RESULT
@@ -430,23 +460,27 @@ def result_words(step: TrailStep, most: int, folder: Folder) -> str:
     if step.runs_on and not step.output.strip():
         return f"runs on in the background as {step.process}"
     mark = {"ok": "ok", "failed": "FAILED", "stopped": "was stopped", "unknown": "ended"}[state]
-    told = telling_lines(step.output, state == "failed")
     lines = told_lines(step.output)
+    told = telling_lines(step.output, state == "failed")
+    if rich and state != "failed" and not check_names(step.command):
+        told = []
     if step.runs_on:
-        mark = f"runs on as {step.process}"
+        mark = "still runs" if step.polls else f"runs on as {step.process}"
+    elif state == "unknown" and not lines:
+        return "ended without output"
     if step.kind == "agent":
         report = _LEAD_IN.sub("", _USAGE.sub("", step.output).lstrip("#* \n"))
         text = message_words(report or step.output, max(40, most - size(mark) - 4))
         return f"{mark}: {quote(folder.within(text), most - size(mark) - 2)}".removesuffix(": ")
     text = folder.within(" / ".join(told or lines))
-    if not told and (most >= _WHOLE_BYTES or len(lines) <= _FEW_LINES):
+    if not told and (rich or most >= _WHOLE_BYTES or len(lines) <= _FEW_LINES):
         text = middle(text, most - size(mark) - 4)
     elif not told and lines:
         return f"{mark}, {len(lines)} lines"
     return f"{mark}: {quote(text, most - size(mark) - 2)}".removesuffix(": ")
 
 
-def command_line(step: TrailStep, folder: Folder, most: int) -> str:
+def command_line(step: TrailStep, folder: Folder, most: int, *, rich: bool = False) -> str:
     """A command with its folder, what it is for where it is long, and what became of it."""
     if is_commit(step) and (line := _commit_line(step, folder, most)):
         return line
@@ -454,7 +488,8 @@ def command_line(step: TrailStep, folder: Folder, most: int) -> str:
     given = command_lines.folder_of(step.command)
     where = folder.short(given) if given else ""
     place = f" (in {where})" if where not in ("", ".") else ""
-    became_words = result_words(step, max(30, most * 3 // 5 if most < 300 else most - 120), folder)
+    room = max(30, most * 3 // 5 if most < 300 else most - 120)
+    became_words = result_words(step, room, folder, rich=rich)
     room = max(20, most - size(became_words) - size(place) - 6)
     long = size(text) > max(room, _SHORT_BYTES) or "<<" in text
     if step.note and long:
@@ -466,15 +501,13 @@ def command_line(step: TrailStep, folder: Folder, most: int) -> str:
 
 def _commit_line(step: TrailStep, folder: Folder, most: int) -> str:
     """A commit by its subject; empty if nobody says one."""
-    told = re.search(r"^\[[\w/.#@+ ()-]+ ([0-9a-f]{7,40})\] (.+)$", step.output, re.M)
-    subject = f"{told[1][:7]} {told[2]}" if told else ""
-    if not subject:
-        command = next(part.text for part in command_lines.parts(step.command) if "commit" in part.text)
-        subject = subject_of(command, step.command)
+    command, state = _commit_part(step), became(step)
+    named = commits_named(step.output)
+    told = _NAMED.search(named[-1]) if named else None
+    subject = f"{told[1][:7]} {told[2]}" if told else subject_of(command, step.command)
     if not subject:
         return ""
-    state = became(step)
-    if told or state == "ok":
+    if told or (state != "open" and state != "refused" and _is_made(step, command)):
         pushed = (
             " and pushed" if re.search(r"\bgit (?:-C \S+ )?push\b", step.command) and state == "ok" else ""
         )
@@ -487,12 +520,35 @@ def _commit_line(step: TrailStep, folder: Folder, most: int) -> str:
     return f"{head}: {quote(folder.within(said), most - size(head) - 2)}".removesuffix(": ")
 
 
-def other_line(step: TrailStep, folder: Folder, most: int) -> str:
+_NAMED = regex(r" ([0-9a-f]{7,40})\] (.+)$")
+
+
+def _is_made(step: TrailStep, command: str) -> bool:
+    whole = _outcome(step.command, step.ok, step.exit, step.output)
+    return commit_was_made(command, whole, step.command, step.output)
+
+
+def poll_line(step: TrailStep, folder: Folder, most: int, *, rich: bool = False) -> str:
+    """A call that asks something in the background for its output, or stops it, under what started it."""
+    typed = f", typed {quote(step.text, 40)}" if step.text.strip() and _TYPES.search(step.tool) else ""
+    name = middle(folder.within(step.polls), max(40, most // 3))
+    head = f"$ {name} (in the background as {step.process}{typed})"
+    if _STOPS.search(step.tool) and became(step) != "failed":
+        return f"{head} → was stopped"
+    return f"{head} → {result_words(step, max(40, most - size(head) - 5), folder, rich=rich)}"
+
+
+_TYPES = regex(r"(?i)stdin|input|write")
+_STOPS = regex(r"(?i)kill|stop|close")
+
+
+def other_line(step: TrailStep, folder: Folder, most: int, *, rich: bool = False) -> str:
     """A call of any other tool: its arguments, and what it gave."""
     if step.kind == "agent":
         head = f"sub-agent {quote(step.note or step.text, 112)}"
     elif step.kind == "ask":
-        head = f"asked the user {quote(step.note or step.text, most // 2)}"
+        asked = shortened_question(step.note or step.text, max(60, most // 2))
+        head = f"asked the user {quote(asked) or 'a long question'}"
         if became(step) == "ok":
             answer = "; ".join(replies(step.output))
             return f"{head} → answer: {quote(answer, most - size(head) - 14)}"
@@ -507,24 +563,33 @@ def other_line(step: TrailStep, folder: Folder, most: int) -> str:
             return f"{head} → approved"
     else:
         name = step.tool.replace("mcp__", "").replace("__", ".")
-        head = f"{name} {cut(folder.within(step.text), max(40, most // 2))}".strip()
-    return f"{head} → {result_words(step, max(40, most - size(head) - 5), folder)}"
+        given = folder.within(step.text).strip() or step.note or step.process
+        head = f"{name} {cut(given, max(40, most // 2))}".strip()
+    return f"{head} → {result_words(step, max(40, most - size(head) - 5), folder, rich=rich)}"
 
 
-def step_line(steps: Sequence[TrailStep], folder: Folder, most: int, *, rich: bool = False) -> str:
-    """One line for a step, or for several that are told together."""
+def step_line(steps: Sequence[TrailStep], folder: Folder, most: int, newest: Sequence[TrailStep] = ()) -> str:
+    """One line for a step, or for several that are told together; of the ``newest`` calls with what their
+    results said."""
     last = steps[-1]
+    rich = any(step is last for step in newest)
     if is_look(last):
-        line = looks_line(steps, folder, most, rich=rich)
+        line = looks_line(steps, folder, most, newest)
     elif last.changes or last.kind in EDITS:
         line = edits_line(steps, folder, most)
-    elif last.kind == "run":
-        line = command_line(last, folder, most)
+    elif last.polls and last.kind != "agent" and not _TELLS.search(last.tool):
+        line = poll_line(last, folder, most, rich=rich)
+    elif last.kind == "run" and last.command:
+        line = command_line(last, folder, most, rich=rich)
     elif last.kind == "notice":
         line = _notice_line(folder.within(last.text), most)
     else:
-        line = other_line(last, folder, most)
+        line = other_line(last, folder, most, rich=rich)
     return plain(line)
+
+
+_TELLS = regex(r"(?i)message|send|followup|resume")
+"""Tools that tell something to a sub-agent at work."""
 
 
 def _notice_line(text: str, most: int) -> str:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import posixpath
 from collections.abc import Collection, Sequence
 
+from ..language.sentences import is_assent
 from ..runs.model import RunDigest
-from ..runs.sentences import is_assent
 from ..sessions.state import SessionState
 
 PROMPTS_MAX, PROMPT_CHARS = 3, 4_000
@@ -51,7 +51,7 @@ def task_text(state: SessionState | None, digests: Sequence[RunDigest]) -> str:
         texts += [state.goal, *(state.items[index].text for index in state.active)]
     for digest in digests[:1]:
         asked = [one.text[:PROMPT_CHARS] for one in digest.prompts if not is_assent(one.text)]
-        texts += asked[-PROMPTS_MAX:] or [digest.inherited.goal]
+        texts += asked[-PROMPTS_MAX:] or [digest.told or ""]
         texts += [str(row[0]) for row in digest.plan if row[1:2] != ["completed"]]
         texts += [one.why[:400] for one in list(digest.failures.values())[-2:] if not one.solved]
         texts += [one.text[:1_000] for one in digest.says[-2:]]

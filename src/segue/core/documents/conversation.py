@@ -29,6 +29,7 @@ TEXT_CHARS_MIN = 200
 WHOLE_CHARS = 8_000_000
 """About how long a conversation may become before its texts are shortened further."""
 STEPS_MAX = 20_000
+_HOW = {"queued": " (while it worked)", "refusal": " (a refusal)", "inherited": " (before the fork)"}
 _STATES = {"done": "✓", "active": "▶", "pending": "○", "dropped": "✗"}
 
 
@@ -67,7 +68,7 @@ class _Conversation:
         aside = self._aside(step, number)
         match step:
             case s.Prompt():
-                how = {"queued": " (while it worked)", "refusal": " (a refusal)"}.get(step.how, "")
+                how = _HOW.get(step.how, "")
                 return Turn(f"You{how}", self._short(step.text), aside, "user")
             case s.Say():
                 return Turn(self._agent, self._short(step.text), aside) if step.text.strip() else None

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise
 from statistics import median
 
-from ..runs.sentences import words
+from ..language.sentences import words
 from .model import (
     HOLDS_MIN,
     SEEN_MIN,

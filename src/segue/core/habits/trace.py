@@ -12,18 +12,17 @@ from functools import lru_cache
 import msgspec
 
 from ..base.lazy import regex
-from ..runs.command_lines import bare, is_silent, parts
+from ..language.rules import rules_in
+from ..language.sentences import flat
+from ..runs.command_lines import bare, is_silent, parts, written_files
 from ..runs.model import RunDigest, TrailStep
 from ..runs.outcomes import outcome
-from ..runs.sentences import flat
 from ..runs.shell_commands import kind_of, parse_shell
-from ..runs.standing_rules import standing_rules
 from ..runs.steps import EDITS, Call, Prompt, Result, Start, Step
-from ..runs.tree import written_files
 
 MOVES_MAX, RULES_MAX, PENDING_MAX = 400, 12, 64
 RULE_CHARS, FORM_CHARS, PATH_CHARS = 240, 80, 300
-FORMAT = 1
+FORMAT = 2
 _TARGET = regex(r"[\w@~.+-]*[/\\.][\w@~./\\+\[\]*:-]*|\d+|[0-9a-f]{7,40}|[A-Z]{2,}-\d+")
 CHECKS = ("test", "check", "build")
 _VERBS = ("check", "format", "run", "fix", "watch", "report", "lint")
@@ -71,7 +70,7 @@ class TraceTaker:
             case Start(cwd=cwd) if cwd and not self._folder:
                 self._folder = cwd.replace("\\", "/").rstrip("/")
             case Prompt(text=text):
-                rules = [*self.trace.rules, *(flat(rule)[:RULE_CHARS] for rule in standing_rules(text))]
+                rules = [*self.trace.rules, *(flat(rule)[:RULE_CHARS] for rule in rules_in(text))]
                 self.trace.rules = list(dict.fromkeys(rules))[-RULES_MAX:]
             case Call() if step.id:
                 self._pending[step.id] = step
@@ -138,7 +137,7 @@ def trace_of(steps: Iterable[Step]) -> RunTrace:
 
 def trace_of_digest(digest: RunDigest) -> RunTrace:
     """The trace of the last steps of a run, from its digest: without times, and without the steps before."""
-    said = [flat(rule)[:RULE_CHARS] for prompt in digest.prompts for rule in standing_rules(prompt.text)]
+    said = [flat(rule)[:RULE_CHARS] for prompt in digest.prompts for rule in rules_in(prompt.text)]
     moves = moves_of_trail(digest.trail, digest.cwd)
     return RunTrace(digest.began, moves[-MOVES_MAX:], rules=list(dict.fromkeys(said))[-RULES_MAX:])
 

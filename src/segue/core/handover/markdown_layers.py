@@ -20,6 +20,7 @@ from ..base.text import one_line
 from ..base.values import Value
 from ..journal.event import Body
 from ..sessions import events as ev
+from ..sessions.declared_choices import decisions_that_hold
 from ..sessions.state import SessionState, action_words
 
 FRONT = "---\n"
@@ -66,7 +67,7 @@ def told_of(state: SessionState, head: str, written: str) -> FrontMatter:
         state.project_name, state.type, state.status, _cut(state.summary),
         _cut(action_words(state.last_action)),
         items=(*done[-ROWS_MAX:], *left[:ROWS_MAX]),
-        decisions=tuple((_cut(d.text), _cut(d.why)) for d in list(state.decisions)[-ROWS_MAX:]),
+        decisions=tuple((_cut(d.text), _cut(d.why)) for d in decisions_that_hold(state)[-ROWS_MAX:]),
         questions=tuple(_cut(q.text) for q in state.questions if not q.answer)[-ROWS_MAX:],
         findings=tuple(_cut(f.text) for f in state.findings)[-ROWS_MAX:],
         errors=tuple(_cut(t.text) for t in state.troubles if not t.solution)[-ROWS_MAX:],

@@ -15,8 +15,8 @@ from collections.abc import Collection, Iterable, Sequence
 from ..base.lazy import regex
 from ..base.text import clean_text
 from ..base.values import Value, count
+from ..language.sentences import COMMON, WORD
 from ..runs.identifiers import NAME, is_name
-from ..runs.sentences import COMMON, WORD
 from ..runs.shell_commands import parse_shell
 from ..runs.steps import EDITS, Call, Given, Plan, Prompt, Result, Say, Step, Usage
 

@@ -14,12 +14,12 @@ import msgspec
 
 from ..base.lazy import regex
 from ..base.values import Value
-from ..runs.command_lines import bare, is_silent, parts, shown
+from ..language.sentences import gives_orders
+from ..runs.command_lines import bare, is_silent, parts, shown, written_files
 from ..runs.outcomes import outcome, telling
-from ..runs.sentences import gives_orders
 from ..runs.shell_commands import parse_shell
 from ..runs.steps import EDITS, Call, Change, Result, Start, Step
-from ..runs.tree import check_names, written_files
+from ..runs.tree import check_names
 from .signature import of_lines, signatures
 
 LESSONS_MAX, FILES_MAX, FILES_TOLD_MAX, PENDING_MAX = 12, 8, 3, 64

@@ -15,14 +15,14 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from ..base.lazy import regex
+from ..base.page import plain
 from ..base.stem import stem
 from ..base.values import Value
 from ..brief.facts import BriefFacts, Claim
 from ..brief.manifest_words import pending_calls
-from ..brief.page import plain
-from ..runs import sentences
+from ..language import sentences
+from ..language.sentences import COMMON
 from ..runs.identifiers import NAME, is_name
-from ..runs.sentences import COMMON
 
 CLAIMS_MAX = 12
 CHARS_MIN, CHARS_MAX = 12, 280

@@ -12,8 +12,8 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from ..base.page import plain
 from ..base.values import Value
-from ..brief.page import plain
 from .grounding import gives_orders
 from .prompt import ModelQuestion, closed, fenced
 

@@ -16,12 +16,12 @@ from typing import Any
 import msgspec
 
 from ..base.lazy import regex
+from ..base.page import size
 from ..base.values import Value
 from ..brief.compose import BYTES_MIN, compose_lines
 from ..brief.facts import BriefFacts
 from ..brief.manifest_words import Workplace, from_root
-from ..brief.page import size
-from ..runs import sentences
+from ..language import sentences
 from ..runs.model import RunDigest
 from ..runs.steps import Call, Compact, Prompt, Recap, Report, Result, Rewind, Say, Step
 from .grounding import CHARS_MAX, CLAIMS_MAX, KINDS, ClaimSource

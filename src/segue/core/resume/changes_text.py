@@ -14,7 +14,8 @@ _KINDS = {
     "question.answered": "answered", "finding.learnt": "learnt", "error.seen": "error",
     "error.solved": "solved", "checkpoint.named": "checkpoint", "budget.set": "budget changed",
     "agent.noted": "agent", "agent.saved": "state of agent saved", "agent.dropped": "agent forgotten",
-    "check.ran": "check ran for",
+    "check.ran": "check ran for", "ledger.kept": "said", "ledger.corrected": "ledger",
+    "ledger.joined": "ledger",
 }  # fmt: skip
 FIRST = "first"
 """The heading of what to do first."""

@@ -18,14 +18,14 @@ from heapq import merge
 import msgspec
 
 from ...errors import BudgetTooSmall, UsageError
+from ..base.page import plain, wrapped
 from ..base.text import visible_text
 from ..base.token_estimate import Counter, estimate, estimate_line
 from ..base.values import Value, count as plural, parse_digits
 from ..brief.long_brief import Sheet, as_heading, is_labelled
-from ..brief.page import plain, wrapped
 from ..brief.passages import Passage
-from ..runs import sentences
-from ..runs.inherited import CLOSING, delimited
+from ..language import sentences
+from ..runs.brief_text import CLOSING, delimited
 
 TOKENS_MIN = 300
 LEVELS = {"minimal": 5_000, "balanced": 25_000, "full": 40_000}

@@ -162,6 +162,25 @@ def writes_file(command: str) -> str:
     return command[target.start(1) : target.end(1)].strip("'\"") if target else ""
 
 
+_EDITS_IN_PLACE = regex(r"^(?:sed|perl)\s+-[a-zA-Z.]*i\S*\s")
+
+
+def written_files(line: str) -> list[str]:
+    """The files that the commands of a line write to, as far as their arguments say."""
+    found = []
+    for part in parts(line):
+        text = bare(part.text)
+        words = [word.strip("'\"") for word in text.split()]
+        if target := writes_file(text):
+            found.append(target)
+        elif words[:1] == ["tee"]:
+            found += [word for word in words[1:] if not word.startswith("-")]
+        elif text.startswith(("sed", "perl")) and _EDITS_IN_PLACE.match(text) and len(words) > 2:
+            found += [word for word in words[-1:] if re.fullmatch(r"[\w@~./+-]+\.[\w]+", word)]
+    found += [target for document in here_documents(line) if (target := writes_file(document.rest))]
+    return [path for path in dict.fromkeys(found) if "$" not in path and "*" not in path]
+
+
 def folder_of(line: str) -> str:
     """The folder that a line changes to before it does anything; empty if it changes to none."""
     first = next(iter(parts(line)), None)

@@ -16,15 +16,16 @@ import msgspec
 
 from ..base.definitions import definition
 from ..base.lazy import msgpack_decoder
+from ..language import sentences
+from ..language.sentences import clip, clip_start
 from ..usage.counted_responses import Response, count_response
-from . import sentences
+from .brief_text import MANIFEST, read_brief, split_brief
+from .command_effects import take_command
 from .command_lines import shown
-from .inherited import MANIFEST, inherited_facts, split_brief
+from .git_effects import commits_named
 from .model import CommandUse, Failure, FileUse, Open, RunDigest, SaidText, TrailStep, UserMessage
 from .rewinds import keep_plan, take_back
-from .sentences import clip, clip_start
 from .shell_commands import parse_shell
-from .standing_rules import standing_rules
 from .steps import (
     EDITS,
     Act,
@@ -52,27 +53,30 @@ from .steps import (
     Usage,
 )
 from .tree import (
+    RUNNING_CHARS,
     begin_checks,
     begin_process,
     end_process,
     note_address,
     take_changes,
-    take_command,
     take_sub_agent,
 )
 from .written_plans import take_document, take_plan, take_ticks
 
-FORMAT = 16  # raise it when the same steps give another digest: stored ones are then made anew
+FORMAT = 20  # raise it when the same steps give another digest: stored ones are then made anew
 
 PROMPTS_MAX, PROMPT_CHARS = 16, 4_000
 SAYS_MAX, SAY_CHARS = 40, 1_600
 TRAIL_MAX, WORDS_CHARS, ARGUMENT_CHARS, COMMAND_CHARS = 100, 6_000, 1_200, 3_000
 OUTPUT_START_CHARS, OUTPUT_END_CHARS = 1_000, 2_200
+NAMED_MAX = 3  # of commits in between
+ENDS_WITHIN = 2  # steps after the result of a poll, an end is what the poll has told
+NOTE_CHARS, QUESTION_CHARS = 400, 1_200
 NOTICE_CHARS = 90  # of what is told of a process
 CHANGES_MAX, CHANGE_CHARS, REPLY_CHARS, THOUGHT_CHARS = 12, 1_500, 2_400, 1_600
 FILES_MAX, COMMANDS_MAX, PLAN_MAX, OPEN_MAX = 240, 120, 120, 32
 FAILURES_MAX, SOLVED_MAX, NOTED_MAX, REPORTS_MAX = 24, 8, 24, 6
-SUMMARY_CHARS, REPORT_CHARS = 9_000, 1_600
+SUMMARY_CHARS, REPORT_CHARS, ANSWER_CHARS = 24_000, 1_600, 600
 
 
 _encoder = msgspec.msgpack.Encoder()
@@ -152,9 +156,9 @@ def _start(digest: RunDigest, step: Start) -> None:
 
 
 def _given(digest: RunDigest, step: Given) -> None:
-    facts = inherited_facts(split_brief(step.text)[0])
-    if facts:
-        digest.inherited, digest.given = facts, digest.steps
+    told = read_brief(split_brief(step.text)[0])
+    if told:
+        digest.told = next(iter(told.requests), "")
 
 
 def _prompt(digest: RunDigest, step: Prompt) -> None:
@@ -174,9 +178,6 @@ def _prompt(digest: RunDigest, step: Prompt) -> None:
     digest.prompts.append(words)
     if len(digest.prompts) > PROMPTS_MAX:
         _forget_prompt(digest.prompts)
-    for rule in standing_rules(text):
-        digest.standing = [old for old in digest.standing if old.text != rule]
-        _append(digest.standing, SaidText(rule, digest.steps), NOTED_MAX)
     take_plan(digest, text)
     digest.ended = None
     _words(digest, "prompt", text)
@@ -215,12 +216,27 @@ def _settled(digest: RunDigest, step: Settled) -> None:
     ended = end_process(digest.tree, step.process)
     if ended is None:
         return  # it was told before, or belongs to another run
-    what, became = clip(ended.what, NOTICE_CHARS), "failed" if step.ok is False else "ended"
-    _words(digest, "notice", f"{what} {became}" + (f": {step.text}" if step.text else ""))
+    about = [call for call in digest.trail if call.id and call.process == step.process]
+    for call in about:
+        call.runs_on = False
+    poll = about[-1] if about and about[-1].polls and about[-1].done else None
+    is_told = poll is not None and poll.done >= digest.steps - ENDS_WITHIN
+    if poll is not None and is_told and poll.exit is None:
+        poll.ok = step.ok
+    starter = about[0] if about and not about[0].polls else None
+    if starter is not None and starter.command and not (poll is not None and poll.exit is not None):
+        starter.ok = step.ok
+        take_command(digest.tree, starter.command, step.ok, None, step.text, starter.at, digest.steps)
+    if not is_told:
+        what, became = clip(ended.what, NOTICE_CHARS), "failed" if step.ok is False else "ended"
+        _words(digest, "notice", f"{what} {became}" + (f": {step.text}" if step.text else ""))
 
 
 def _call(digest: RunDigest, step: Call) -> None:
     digest.calls += 1
+    digest.tree.calls = digest.tree.called = digest.calls
+    polls = _polled(digest, step) if step.process else ""
+    only_asks = polls != "" and _has_command_of_another(step)
     what = step.note or (step.paths[0] if step.paths else step.tool)
     paths, subject = step.paths, ""
     for path in paths:
@@ -228,7 +244,8 @@ def _call(digest: RunDigest, step: Call) -> None:
     if step.command:
         command = parse_shell(step.command)
         what, subject = command.short or what, command.subject
-        _ran(digest, step, command.short, command.kind)
+        if not only_asks:
+            _ran(digest, step, command.short, command.kind)
         for path in command.reads:
             _touch(digest, path, "read")
         for path in command.writes:
@@ -239,24 +256,39 @@ def _call(digest: RunDigest, step: Call) -> None:
             take_document(digest, change.path, change.new)
     if step.act == "plan" and not step.paths:
         take_plan(digest, step.text, own=True)
+    note_chars = QUESTION_CHARS if step.act == "ask" else NOTE_CHARS
     if step.id:
-        line = clip(step.command or step.note, 400)
+        line = clip(step.command or step.note, note_chars)
         digest.pending[step.id] = Open(
             digest.steps, step.tool, step.act, clip(what, 200), line, paths[:4], subject
         )
         if len(digest.pending) > OPEN_MAX:
             del digest.pending[next(iter(digest.pending))]
-    if step.command:
+    if step.command and not only_asks:
         begin_checks(digest.tree, step.command, digest.steps)
     digest.chars += len(step.text)
     _add_to_trail(
         digest,
         TrailStep(
             step.act, digest.steps, "" if step.command else clip(step.text, ARGUMENT_CHARS), step.tool,
-            step.id, clip(step.command, COMMAND_CHARS), paths[:4], clip(step.note, 400),
+            step.id, clip(step.command, COMMAND_CHARS), paths[:4], clip(step.note, note_chars),
             tuple(_kept_change(change) for change in step.changes[:CHANGES_MAX]), process=step.process,
+            polls=polls,
         ),
     )  # fmt: skip
+
+
+def _polled(digest: RunDigest, step: Call) -> str:
+    """What started the process that a call asks for its output, or stops; empty if that is not known."""
+    running = digest.tree.running.get(step.process)
+    if running is not None:
+        return running.what
+    return shown(step.command)[:RUNNING_CHARS] if _has_command_of_another(step) else ""
+
+
+def _has_command_of_another(step: Call) -> bool:
+    """Whether the command of a call is not among its arguments: it is that of the process that it asks."""
+    return bool(step.command) and step.command not in step.text
 
 
 def _kept_change(change: Change) -> Change:
@@ -338,20 +370,27 @@ def _result(digest: RunDigest, step: Result) -> None:
         _append(digest.reports, SaidText(clip(step.text, REPORT_CHARS), digest.steps), REPORTS_MAX)
     elif call.act == "ask" and step.text:
         answer = sentences.answered(call.line, step.text)
-        _append(digest.decided, SaidText(clip(answer, 300), digest.steps), NOTED_MAX)
+        _append(digest.decided, SaidText(clip(answer, ANSWER_CHARS), digest.steps), NOTED_MAX)
 
 
 def _complete(digest: RunDigest, step: Result, failed: bool) -> None:
     """Write down what became of a call, and what it did to the working tree."""
-    call = next((one for one in reversed(digest.trail) if one.id == step.id), None)
+    call, later = None, 0
+    for one in reversed(digest.trail):
+        if one.id == step.id:
+            call = one
+            break
+        later += one.id != ""
     if call is None or call.refused:
         return
+    digest.tree.called = digest.calls - later
     call.done, call.ok, call.exit = digest.steps, step.ok, step.exit
-    call.output = _ends(step.text)
-    call.process, call.runs_on = step.process or call.process, bool(step.process)
+    call.output = _ends(step.text, "commit" in call.command)
+    tree, now = digest.tree, digest.steps
+    asked = tree.running.get(call.process) if call.polls else None
+    call.process, call.runs_on = step.process or call.process, bool(step.process) or asked is not None
     if step.place and len(call.changes) == 1 and not call.changes[0].place:
         call.changes = (msgspec.structs.replace(call.changes[0], place=step.place),)
-    tree, now = digest.tree, digest.steps
     if step.process:
         what = shown(call.command) if call.command else call.note or call.text
         begin_process(tree, step.process, what, call.at, "agent" if call.kind == "agent" else "process")
@@ -360,7 +399,11 @@ def _complete(digest: RunDigest, step: Result, failed: bool) -> None:
     if "- [" in step.text and call.paths and not failed:
         take_document(digest, call.paths[0], step.text)
     if call.command:
-        take_command(tree, call.command, step.ok, step.exit, step.text, call.at, now)
+        called = asked.at if asked is not None else call.at
+        if not call.runs_on or step.exit is not None or not _is_polled(call):
+            take_command(tree, call.command, step.ok, step.exit, step.text, called, now)
+        if "[x" in call.command.lower() and not failed:
+            take_ticks(digest, call.command, is_command=True)
     elif not failed:
         changes = call.changes
         if not changes and call.kind in ("edit", "create", "delete"):
@@ -374,17 +417,26 @@ def _complete(digest: RunDigest, step: Result, failed: bool) -> None:
             take_sub_agent(tree, f"{call.note}\n{call.text}\n{step.text}", now)
 
 
+def _is_polled(call: TrailStep) -> bool:
+    """Whether a call has the command of the process that it started or asks, and not one of its own."""
+    return not call.polls or shown(call.command)[:RUNNING_CHARS] == call.polls
+
+
 def _was_there(digest: RunDigest, path: str, at: int) -> bool:
     """Whether a file was there before a call: it had been read, or an earlier call had changed it."""
     use = digest.files.get(path)
     return use is not None and (use.reads > 0 or use.first < at)
 
 
-def _ends(output: str) -> str:
-    """The beginning and the end of a long output."""
+def _ends(output: str, commits: bool = False) -> str:
+    """The beginning and the end of a long output, and of one that ``commits`` what is named in between."""
     if len(output) <= OUTPUT_START_CHARS + OUTPUT_END_CHARS:
         return output
-    return f"{clip(output, OUTPUT_START_CHARS)}\n…\n{clip_start(output, OUTPUT_END_CHARS)}"
+    start, end = clip(output, OUTPUT_START_CHARS), clip_start(output, OUTPUT_END_CHARS)
+    named = (
+        [line for line in commits_named(output) if line not in start and line not in end] if commits else []
+    )
+    return "\n…\n".join([start, *named[-NAMED_MAX:], end])
 
 
 def _failed(digest: RunDigest, key: str, call: Open, step: Result) -> None:
@@ -408,9 +460,6 @@ def _solve(digest: RunDigest, key: str) -> None:
 
 def _plan(digest: RunDigest, step: Plan) -> None:
     digest.planned = digest.steps
-    if digest.inherited:
-        settled = [item.text for item in step.items if item.state in ("done", "dropped")]
-        digest.inherited = digest.inherited.without(settled)
     if step.whole:
         before = {item[0]: item for item in digest.plan}
         listed = {item.text for item in step.items}
@@ -478,7 +527,9 @@ def _report(digest: RunDigest, step: Report) -> None:
     take_sub_agent(
         digest.tree, f"{call.note if call else ''}\n{call.text if call else ''}\n{step.text}", digest.steps
     )
-    if not is_answer:
+    last = digest.trail[-1] if digest.trail else None
+    is_told = last is not None and last.polls and last.done == digest.steps - 1  # a poll gave it
+    if not is_answer and not is_told:
         _words(digest, "notice", f"sub-agent {step.name} reported: {step.text}".replace("  ", " "))
 
 

@@ -3,10 +3,11 @@ transcripts, and about requests that a server has served."""
 
 from __future__ import annotations
 
+from typing import Any
+
 import msgspec
 
 from ..journal.event import Body
-from .carried_over import Inherited
 
 
 class RunHooked(Body):
@@ -41,8 +42,8 @@ class BriefGiven(Body):
     facts: list[tuple[str, str, int]] = []
     """The kind, the source and the size of each fact in the text."""
     session: str = ""
-    holds: Inherited = Inherited()
-    """What held from earlier runs when the text was made, whole, so that the next run inherits all of it."""
+    holds: dict[str, Any] = {}
+    """What held when a version before 0.3 made the text; since then the ledger of the session has it."""
     runs: list[str] = []
     """The keys of the runs that the text is about: the one that stopped, then those before it."""
     own: bool = False

@@ -10,7 +10,6 @@ from typing import Any
 import msgspec
 
 from ..usage.counted_responses import RunUsage
-from .carried_over import Inherited
 from .steps import Change
 from .tree import TreeState
 
@@ -27,7 +26,7 @@ class UserMessage(msgspec.Struct, array_like=True, gc=False):
 
     text: str
     at: int
-    how: str = ""  # queued, command or refusal: see ``steps.Prompt``
+    how: str = ""  # queued, command, refusal or inherited: see ``steps.Prompt``
     reply_to: str = ""  # the end of the agent's message before it; empty if there is none since the last one
     calls: int = 0  # how many calls there were before it
 
@@ -96,7 +95,8 @@ class TrailStep(msgspec.Struct, array_like=True, gc=False):
     output: str = ""
     process: str = ""  # what it started in the background, or what it asked for output
     refused: bool = False  # by the user, whose words are the output
-    runs_on: bool = False  # whether ``process`` was started by it
+    runs_on: bool = False  # whether ``process`` was still running at its result
+    polls: str = ""  # of a call that asks ``process`` for output, or stops it: what started it
 
 
 class ListedDocument(msgspec.Struct, array_like=True, gc=False):
@@ -124,11 +124,9 @@ class RunDigest(msgspec.Struct, omit_defaults=True):
     model: str = ""
     title: str = ""
     stretches: int = 0  # how often it was started, resumed or forked
-    inherited: Inherited = Inherited()
-    given: int = 0  # when the brief came that it was read from
+    told: str | None = None  # the first request in the brief that it was given; None if it was given none
     first_prompt: UserMessage | None = None
     prompts: list[UserMessage] = []
-    standing: list[SaidText] = []
     plan: list[list[Any]] = []  # rows of text, state, key, and when it changed
     planned: int = 0
     plans: list[list[Any]] = []  # rows of steps, planned and plan, as they were at earlier prompts

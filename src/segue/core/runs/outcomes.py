@@ -14,8 +14,8 @@ from typing import Literal
 
 from ..base.lazy import regex
 from ..base.text import ESCAPE_SEQUENCES, lowered
+from ..language.sentences import gives_orders, was_stopped
 from .command_lines import Part, bare, is_silent, is_trimming, parts
-from .sentences import gives_orders, was_stopped
 
 Outcome = Literal["ok", "failed", "stopped", "unknown"]
 
@@ -29,7 +29,8 @@ _BAD = regex(
     r"|^panic:"
     r"|\bBUILD FAILED\b|^E   |^\S+\.\w+:\d+(?::\d+)?: (?:error|undefined|cannot|syntax error)|✘"
     r"|^\s*[✖✗×] (?!.*\b0 errors)"
-    r"|^\s*ERR_PNPM_|^\s*● |^make(?:\[\d+\])?: \*\*\*|^fatal: |Command failed|command not found",
+    r"|^\s*ERR_PNPM_|^\s*● (?:.* › |Test suite failed)"
+    r"|^make(?:\[\d+\])?: \*\*\*|^fatal: |Command failed|command not found",
     re.M,
 )
 _GOOD = regex(
@@ -82,7 +83,7 @@ _TROUBLE = regex(
 )
 _HARNESS = regex(
     r"^(?:Exit code \d+|Wall time|Chunk ID|Process exited|Original token|Total output|Output:|\$ |> \S+@"
-    r"|hint: |\(Use "
+    r"|hint: |\([Uu]se "
     r"|npm notice|[+-] (?:actual|expected) [+-] (?:actual|expected)|remote:\s*$|Shell cwd was reset"
     r"|warning: LF will|-{3,}$|={3,}$)"
 )
@@ -174,7 +175,8 @@ def _worded_lines(output: str) -> list[str]:
     if len(text) > _TOLD_CHARS + _BEGINNING_CHARS:
         text = f"{text[:_BEGINNING_CHARS]}\n{text[-_TOLD_CHARS:]}"
     lines = (" ".join(line.split()).strip("=- ") for line in text.split("\n"))
-    return [line for line in lines if len(line) > 1 and _WORDED.search(line) and not _HARNESS.match(line)]
+    worded = [line for line in lines if _WORDED.search(line) and not _HARNESS.match(line)]
+    return worded if len(worded) == 1 else [line for line in worded if len(line) > 1]
 
 
 def telling(output: str, failed: bool) -> list[str]:

@@ -12,8 +12,8 @@ from typing import Any
 
 import msgspec
 
-from .inherited import MANIFEST, split_brief
-from .sentences import MARK
+from ..language.sentences import MARK
+from .brief_text import MANIFEST, split_brief
 from .steps import Call, Change, Compact, Prompt, Recap, Report, Result, Rewind, Say, Step
 
 BLOCK_CHARS = 60_000

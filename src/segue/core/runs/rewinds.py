@@ -34,14 +34,13 @@ def take_back(digest: RunDigest, step: Rewind) -> None:
 def _forget_prompt(digest: RunDigest, text: str) -> None:
     withdrawn = {words.at for words in digest.prompts if words.text == text}
     digest.prompts = [words for words in digest.prompts if words.at not in withdrawn]
-    digest.standing = [words for words in digest.standing if words.at not in withdrawn]
     digest.trail = [step for step in digest.trail if step.kind != "prompt" or step.at not in withdrawn]
     if digest.first_prompt is not None and digest.first_prompt.at in withdrawn:
         digest.first_prompt = digest.prompts[0] if digest.prompts else None
 
 
 def _back_to(digest: RunDigest, cut: int) -> None:
-    for name in ("prompts", "standing", "says", "reports", "decided", "recaps", "trail"):
+    for name in ("prompts", "says", "reports", "decided", "recaps", "trail"):
         setattr(digest, name, [words for words in getattr(digest, name) if words.at < cut])
     for name in ("first_prompt", "interrupted", "fault", "ended", "summary", "refused", "thought"):
         words = getattr(digest, name)

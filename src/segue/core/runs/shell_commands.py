@@ -47,9 +47,14 @@ _PLAIN_OPTIONS = {
     "sh": regex(r"-[aefuvx]+$"),
     "zsh": regex(r"-[aefuvx]+$"),
     "ruby": regex(r"-(?:w|I\S+)$"),
-    "node": regex(r"--(?!test|eval|print)[\w-]+(?:=\S+)?$"),
+    "node": regex(r"--(?!test|check|eval|print)[\w-]+(?:=\S+)?$"),
 }
 """Options of an interpreter that leave the script where it is."""
+_SYNTAX_OPTIONS = {
+    "bash": "-n", "sh": "-n", "zsh": "-n", "php": "-l", "ruby": "-c", "perl": "-c", "node": "--check",
+    "nginx": "-t",
+}  # fmt: skip
+"""Options with which a program only checks what it is given."""
 _TEST_FILE = regex(
     r"^(?:\S+ run )?(?:(?:npx )?(?:\S*/)?"
     r"(?:python[\d.]*|node|tsx|ts-node|bun|deno|ruby|perl|php|lua|bash|sh|zsh)(?: run| test)? )?(?:\S*/)?"
@@ -106,7 +111,8 @@ _KINDS: tuple[tuple[Kind, re.Pattern[str]], ...] = (
         _any_of(
             r"(?:\w+[:-])*(?:check|lint|types|verify)(?:[:-]\w+)*", "eslint", "ruff", "mypy",
             "pyright", "ty", "tsc", "clippy", "flake8", "black", "prettier", "typecheck",
-            "vet", "fmt", "format", "biome", "golangci-lint",
+            "vet", "fmt", "format", "biome", "golangci-lint", "shellcheck", "py_compile", "compileall",
+            "validate", "(?:ba|z)?sh -n", "php -l", "(?:ruby|perl) -c", "node --check", "nginx -t",
         ),
     ),
     ("build", _any_of(r"build(?::\w+)?", "make", "compile", "webpack", "gradle", "mvn", "cmake")),
@@ -235,6 +241,8 @@ def _arguments(head: str, words: list[str]) -> list[str]:
             return words[at : at + 2]
         if word == "--test" and head == "node":
             return [word]
+        if word == _SYNTAX_OPTIONS.get(head):
+            return words[at : at + 2]
         if plain is not None and plain.match(word):
             at += 1
             continue

@@ -14,7 +14,7 @@ from ..base.values import Value
 Act = Literal["read", "edit", "create", "delete", "run", "search", "plan", "agent", "ask", "web", "other"]
 Began = Literal["start", "resume", "clear", "fork", "compact"]
 Planning = Literal["pending", "active", "done", "dropped"]
-Typed = Literal["", "queued", "command", "refusal"]
+Typed = Literal["", "queued", "command", "refusal", "inherited"]
 
 
 class Start(Value, gc=False, tag="start"):
@@ -34,7 +34,8 @@ class Prompt(Value, gc=False, tag="prompt"):
     """The user's own words, never text from the harness, a hook, a file or a command's output.
 
     ``how`` is "queued" if they were typed while the agent was at work, "command" for a slash command,
-    "refusal" for words with which a call was rejected.
+    "refusal" for words with which a call was rejected, "inherited" if they were typed in the conversation
+    that this one was forked from. In a sub-agent's run they are its task, in the words of whoever sent it.
     """
 
     at: float

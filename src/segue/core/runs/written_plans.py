@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator
 
 from ..base.lazy import regex
-from . import sentences
+from ..language import sentences
 from .model import ListedDocument, RunDigest
 
 LINE_CHARS = 200
@@ -46,6 +46,8 @@ _ANNOUNCING = (
 """Every match of ``_ANNOUNCED`` contains one of these."""
 _FENCED = regex(r"```.*?(?:```|\Z)", re.S)  # in what a user gives, a sample of a form
 _BOXES = regex(r"(?m)^[ \t]*(?:\d+(?:→|:|\t| *\|)[ \t]*)?[-*+] \[([ xX])\] +(\S.*)$")
+_SET_BOXES = regex(r"[-*+] \\?\[[xX]\\?\] +([^'\"\n|/\\]+)")
+"""A box that a command ticks off, as in ``sed 's/- \\[ \\] Test it/- [x] Test it/'``."""
 _NUMBERED = regex(r"(?m)^(?:#{1,4} +)?(\d{1,2})[.)] +(\S[^\n]*)$")
 _MENTIONED = regex(r"\b[Ss]tep (\d{1,2})\b(?:[^\n.]{0,30}\b(done|complete|completed|finished)\b)?")
 
@@ -82,12 +84,16 @@ def take_document(digest: RunDigest, path: str, text: str) -> None:
         _work_through(digest)
 
 
-def take_ticks(digest: RunDigest, text: str) -> None:
-    """Items of a document that an edit ticked off: then that document is what is being worked through."""
+def take_ticks(digest: RunDigest, text: str, *, is_command: bool = False) -> None:
+    """Items of a document that an edit or a command ticked off: then that document is what is being worked
+    through."""
     known = digest.document
     if known is None:
         return
-    ticked = [what.strip().replace("**", "") for box, what in _BOXES.findall(text) if box in "xX"]
+    if is_command:
+        ticked = [what.strip().replace("**", "") for what in _SET_BOXES.findall(text)]
+    else:
+        ticked = [what.strip().replace("**", "") for box, what in _BOXES.findall(text) if box in "xX"]
     if newly := [what for what in ticked if known.items.get(what) is False]:
         known.items.update(dict.fromkeys(newly, True))
         _work_through(digest)

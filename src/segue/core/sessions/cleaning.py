@@ -16,7 +16,7 @@ C = TypeVar("C", bound=Command)
 
 _MAY_BE_EMPTY = frozenset(
     "reason why note summary status position note_id note_title file cause by category claim covered first "
-    "force head implemented_by notes source".split()
+    "force head implemented_by notes of source".split()
 )
 
 

@@ -16,12 +16,25 @@ from msgspec.structs import replace
 from ..base.values import Value, count, parse_digits
 from ..features.verdict import gate
 from ..journal.event import Draft, Event, draft, read_body
+from ..ledger.events import EntryCorrected
+from ..ledger.model import HOLDING, Change
 from . import events as ev
 from .command import Bodies as Bodies, Command as Command, Decides, Refusal as Refusal
+from .declared_choices import corrected_entry
 from .fold import fold_body
 from .near_miss import candidates
 from .rewind import difference
-from .state import OPEN, AgentState, SessionState, find_item, find_question, find_trouble, key, key_of
+from .state import (
+    OPEN,
+    AgentState,
+    Decision,
+    SessionState,
+    find_item,
+    find_question,
+    find_trouble,
+    key,
+    key_of,
+)
 
 
 class Create(Command):
@@ -361,7 +374,12 @@ def _fail(state: SessionState, c: Fail) -> Bodies:
 
 def _decide(state: SessionState, c: Decide) -> Bodies:
     last = state.decisions[-1] if state.decisions else None
-    return [] if last and (last.text, last.why) == (c.text, c.why) else [ev.Decided(c.text, c.why)]
+    is_new = last is None or (last.text, last.why) != (c.text, c.why)
+    bodies: Bodies = [ev.Decided(c.text, c.why)] if is_new else []
+    entry = corrected_entry(state, Decision(c.text, c.why))
+    if entry is not None and entry.state not in HOLDING:  # decided after all
+        bodies.append(EntryCorrected(Change(entry.id, "open")))
+    return bodies
 
 
 def _describe(state: SessionState, c: Describe) -> Bodies:

@@ -16,6 +16,9 @@ from ..base.persistent_list import Rows
 from ..base.persistent_places import Places
 from ..base.values import Value
 from ..journal.event import Body, Event, Gap, read_body
+from ..ledger.events import EntryCorrected, LedgerJoined, SaidKept
+from ..ledger.fold import take_corrected, take_joined, take_kept
+from ..ledger.model import Ledger
 from . import events as ev, state as st
 from .feature_fold import HANDLERS as _FEATURE_HANDLERS
 
@@ -253,6 +256,10 @@ def _handed(state: st.SessionState, body: ev.Handed, event: EnvelopeFacts) -> Ch
     return {"handed": (*state.handed, handing), "last_action": st.handing_words(handing)}
 
 
+def _ledger(ledger: Ledger) -> Changes:
+    return {"said": ledger.entries, "heard": ledger.heard}
+
+
 def _rewound(state: st.SessionState, body: ev.Rewound, event: EnvelopeFacts) -> Changes:
     from .rewind import apply
 
@@ -312,5 +319,8 @@ _HANDLERS: dict[type[Body], _Handler] = {
     ev.AgentSaved: _agent_saved,
     ev.AgentDropped: lambda s, b, e: {"agents": {k: v for k, v in s.agents.items() if k != b.agent}},
     ev.Marked: lambda s, b, e: {"marks": {**s.marks, b.name: st.Mark(e.version, e.at, b.note)}},
+    SaidKept: lambda s, b, e: _ledger(take_kept(s.ledger, b, e.at)),
+    EntryCorrected: lambda s, b, e: _ledger(take_corrected(s.ledger, b, e.at)),
+    LedgerJoined: lambda s, b, e: _ledger(take_joined(s.ledger, b)),
     **_FEATURE_HANDLERS,
 }  # fmt: skip

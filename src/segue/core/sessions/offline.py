@@ -1,7 +1,8 @@
 """Commands that may wait on this machine while the server cannot be reached.
 
 A command may wait if it can be decided later, whatever others did in the meantime. Numbers such as ``#3``
-refer to the state that was last seen, so they are replaced by the texts of their items and questions.
+and handles of entries refer to the state that was last seen, so they are replaced by the texts of their items
+and questions, and by the ids of the entries.
 """
 
 from __future__ import annotations
@@ -17,15 +18,21 @@ from msgspec.structs import replace
 from . import commands as do
 from .command import Command, Refusal
 from .commands import resolve_item
+from .declared_choices import ledger_entries
+from .ledger_commands import AddEntry, CorrectEntry, entry_named
 from .state import SessionState
 
-WAITING: tuple[type[Command], ...] = tuple(
-    kind
-    for kind in Command.__subclasses__()
-    if kind.__module__ == do.__name__
-    and kind.MERGES
-    and not kind.WITNESSED
-    and kind not in (do.SaveAgent, do.NoteAgent, do.DropAgent, do.Hand)
+WAITING: tuple[type[Command], ...] = (
+    *(
+        kind
+        for kind in Command.__subclasses__()
+        if kind.__module__ == do.__name__
+        and kind.MERGES
+        and not kind.WITNESSED
+        and kind not in (do.SaveAgent, do.NoteAgent, do.DropAgent, do.Hand)
+    ),
+    AddEntry,
+    CorrectEntry,
 )
 """The types of commands that may wait until the store can be reached."""
 
@@ -52,7 +59,10 @@ def _numbered(command: Command) -> list[str]:
 
 
 def spelt_out(state: SessionState | None, command: Command) -> Command | Refusal:
-    """The command with numbers replaced by the texts that they refer to in this state."""
+    """The command with numbers and handles replaced by what they refer to in this state."""
+    if state is not None and isinstance(command, CorrectEntry):
+        entry = entry_named(ledger_entries(state), command.id)
+        return entry if isinstance(entry, Refusal) else replace(command, id=entry.id)
     for name in _numbered(command):
         number = getattr(command, name)
         text: str | Refusal = number
@@ -69,10 +79,14 @@ def spelt_out(state: SessionState | None, command: Command) -> Command | Refusal
     return command
 
 
+_NAMES: dict[type[Command], str] = {AddEntry: "ledger add", CorrectEntry: "ledger"}
+
+
 def in_words(commands: Sequence[Command]) -> str:
     """Commands as one line of text, each with its name and its values."""
     words = []
     for command in commands:
         values = [str(value) for value in msgspec.structs.astuple(command) if value and value is not True]
-        words.append(f"{type(command).__name__.lower()} {' · '.join(values)}".strip())
+        name = _NAMES.get(type(command)) or type(command).__name__.lower()
+        words.append(f"{name} {' · '.join(values)}".strip())
     return "; ".join(words)

@@ -13,15 +13,17 @@ import msgspec
 from ..base.persistent_list import Rows
 from ..base.persistent_places import Places
 from ..journal.event import Erased
+from ..ledger.events import LEDGER_KINDS
 from . import events as ev
 from .feature_fold import HANDLERS
 from .snapshot import wire_types
 from .state import LIFE_FIELDS, SET_FIELDS, WORK_FIELDS, SessionState
 
 STAYS: frozenset[str] = frozenset(
-    {body.KIND for body in HANDLERS} | {Erased.KIND, ev.Counted.KIND, ev.BudgetSpent.KIND}
+    {body.KIND for body in HANDLERS} | {Erased.KIND, ev.Counted.KIND, ev.BudgetSpent.KIND} | LEDGER_KINDS
 )
-"""Kinds of events that no undo or rewind reverts: scrubs, everything about features, and spending."""
+"""Kinds of events that no undo or rewind reverts: scrubs, everything about features and about the ledger, and
+spending."""
 
 
 def difference(now: SessionState, then: SessionState, *, lifecycle: bool) -> dict[str, Any]:

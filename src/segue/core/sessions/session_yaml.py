@@ -13,13 +13,17 @@ from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import Any
 
+import msgspec
 from msgspec.structs import asdict
 
 from ...errors import BadImport
 from ..base import canonical
+from ..base.lazy import regex
 from ..base.text import slug
 from ..base.values import Value, count
 from ..journal.event import Body
+from ..ledger.events import LedgerJoined
+from ..ledger.model import Entry, HeardUpTo
 from . import events as ev
 from .fold import fold_body
 from .state import TYPES, AgentState, Context, Metrics, SessionState, key
@@ -40,6 +44,7 @@ _CHANGES = ("created", "modified", "deleted")
 _COMMIT, _CONTINUE, _BEGIN = "Commit uncommitted changes", "Continue: ", "Begin: "
 
 _NUMBER_MAX = 1e300
+_ID = regex(r"[0-9a-zA-Z]{4,64}")
 
 Document = dict[str, Any]
 
@@ -48,7 +53,8 @@ Document = dict[str, Any]
 
 
 def document(state: SessionState) -> Document:
-    """The document for a state. It has every key, with null where nothing is known."""
+    """The document for a state. It has every key, with null where nothing is known; only the ledger is left
+    out where nothing was said."""
     life = {name: getattr(state, name) or None for name in _TIMES[:3]}
     life["pause_reason"] = state.pause_reason or None
     life |= {name: getattr(state, name) or None for name in _TIMES[3:]}
@@ -65,7 +71,15 @@ def document(state: SessionState) -> Document:
             "agents": {name: _agent(state.agents[name]) for name in sorted(state.agents)},
             "metrics": asdict(state.metrics),
             "resumption": _resumption(state),
+            **({"ledger": _ledger(state)} if state.said or state.heard else {}),
         }
+    }
+
+
+def _ledger(state: SessionState) -> Document:
+    return {
+        "entries": [msgspec.to_builtins(entry) for entry in state.said],
+        "heard": {run: msgspec.to_builtins(state.heard[run]) for run in sorted(state.heard)},
     }
 
 
@@ -143,6 +157,7 @@ def left_out(state: SessionState) -> list[str]:
     lost += [count(len(state.marks), "checkpoint")] if state.marks else []
     lost += ["the budget"] if again.budget != state.budget else []
     lost += ["the handoffs"] if state.handed else []
+    lost += ["the ledger"] if again.ledger != state.ledger else []
     return lost
 
 
@@ -317,7 +332,7 @@ def events_of(root: Document, *, imported: str) -> list[DatedBody]:
     for at, part in threads:
         moved = ev.ThreadMoved(part.text("topic"), part.text("status"), part.texts("notes"))
         bodies.append(DatedBody(at or latest, moved))
-    bodies += [DatedBody(latest, body) for body in _implied(session)]
+    bodies += [DatedBody(latest, body) for body in (*_implied(session), *_said(session))]
     counts = session.part("metrics")
     sums = {name: counts.of(Metrics, name) for name in Metrics.__struct_fields__}
     sums["questions_asked"] -= sum(isinstance(dated.body, ev.Asked) for dated in bodies)
@@ -421,3 +436,18 @@ def _implied(session: _Part) -> list[Body]:
         elif action.removeprefix(_BEGIN).strip():
             bodies.append(ev.ItemAdded(action.removeprefix(_BEGIN)))
     return bodies
+
+
+def _said(session: _Part) -> list[Body]:
+    """The ledger, as one event."""
+    ledger = session.part("ledger")
+    if not ledger.values:
+        return []
+    try:
+        entries = msgspec.convert(ledger.values.get("entries") or [], list[Entry])
+        heard = msgspec.convert(ledger.values.get("heard") or {}, dict[str, HeardUpTo])
+    except msgspec.ValidationError as fault:
+        raise _wrong(ledger.path, f"as an export writes it ({fault})") from None
+    if not all(_ID.fullmatch(entry.id) for entry in entries):
+        raise _wrong(f"{ledger.path}.entries", "entries whose ids are letters and digits")
+    return [LedgerJoined(entries=entries, heard=heard)] if entries or heard else []

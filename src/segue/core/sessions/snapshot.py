@@ -17,7 +17,7 @@ from ..base.persistent_list import Rows
 from ..base.persistent_places import Places
 from .state import SessionState
 
-FOLD = 3
+FOLD = 4
 _SEAL_BYTES = 16
 _encoder = msgspec.msgpack.Encoder(enc_hook=lambda rows: rows.flat(), order="deterministic")
 

@@ -13,6 +13,7 @@ from ..base.persistent_list import Rows
 from ..base.persistent_places import Places
 from ..base.values import Part, Value
 from ..features.model import Feature, FeatureChange
+from ..ledger.model import Entry, HeardUpTo, Ledger
 
 TYPES = ("coding", "focus", "strategic", "research", "meeting-prep", "review")
 OPEN = ("created", "active", "paused")
@@ -239,8 +240,17 @@ class SessionState(Value, omit_defaults=True):
     features: dict[str, Feature] = {}
     """Not among WORK_FIELDS, because no rewind and no undo may bring a proof back."""
     feature_changes: tuple[FeatureChange, ...] = ()
+    said: Rows[Entry] = Rows()
+    """The ledger: what was said and holds. Not among WORK_FIELDS: going back does not make it unsaid."""
+    heard: dict[str, HeardUpTo] = {}
+    """How far the sayings of each run are in the ledger."""
     unknown: int = 0
     """How many events have a kind that this version of Segue does not know."""
+
+    @property
+    def ledger(self) -> Ledger:
+        """What was said, and how far each run was heard."""
+        return Ledger(self.said, self.heard)
 
 
 WORK_FIELDS = (

@@ -11,6 +11,7 @@ from typing import Any
 from ..base.values import Value
 from ..features.verdict import Verdict
 from .budget import Standing, standing
+from .declared_choices import decisions_that_hold
 from .state import AgentState, Decision, Finding, Focus, Metrics, Question, SessionState, Thread, Trouble
 
 HINTS_MAX = 5
@@ -193,7 +194,7 @@ def status_of(
         blocked=[Blocked(items[i].text, items[i].reason) for i in state.blocked],
         dropped=[item.text for item in items if item.status == "dropped"],
         last_action=state.last_action,
-        decisions=state.decisions.flat(),
+        decisions=decisions_that_hold(state),
         questions=[q for q in state.questions.flat() if not q.answer],
         threads=threads_newest_first(state),
         findings=state.findings.flat(),

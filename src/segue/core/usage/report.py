@@ -191,7 +191,7 @@ def usage_report(
     if by == "day":
         rows.sort(key=lambda pair: pair[0], reverse=True)
     elif by == "run":
-        rows.sort(key=lambda pair: pair[1].newest.last if pair[1].newest else "", reverse=True)
+        rows.sort(key=lambda pair: (pair[1].newest.last if pair[1].newest else "", pair[0]), reverse=True)
     else:
         rows.sort(key=lambda pair: (-pair[1].cost, -pair[1].input - pair[1].output, pair[0]))
     names = {run.key: run.id for run in (one.newest for one in sums.values()) if run is not None}

@@ -16,8 +16,8 @@ from ...core.brief.compose import BYTES_DEFAULT, BYTES_MIN, compose, marked_down
 from ...core.brief.facts import BriefFacts
 from ...effects.redaction.redact import redact, redact_bytes
 from ...errors import BudgetTooSmall
-from ..runs.read_transcript import final, masked, read, recognised
-from .runs_summary import RunsSummary, facts_of_runs, summary_of_transcript
+from ..runs.read_transcript import read, recognised
+from .runs_summary import RunsSummary, facts_of_runs, summary_of_reading, summary_of_transcript
 
 if TYPE_CHECKING:
     from ...core.brief.manifest_words import Workplace
@@ -43,8 +43,7 @@ def brief_of_transcript(
     from .quoting import masked_blocks
 
     author, texts = recognised(path, agent, own_formats=True), RunTexts()
-    digest = masked(final(read(path, author, also=texts.take), author))
-    runs = RunsSummary((digest,), author.name, digest.native)
+    runs = summary_of_reading(read(path, author, also=texts.take), author)
     quoted = masked_blocks(texts.blocks)
     return render_brief(facts_of_runs(runs), runs, blocks=quoted, budget=budget, form=form, more=more)
 

@@ -16,8 +16,7 @@ from ...core.base.canonical import sha256
 from ...core.base.text import clean_text
 from ...core.base.values import Value, iso, seconds_of
 from ...core.runs.brief_labels import Label
-from ...core.runs.carried_over import Inherited
-from ...core.runs.inherited import CLOSING, OPENING
+from ...core.runs.brief_text import CLOSING, OPENING
 from ...core.runs.steps import Given
 from ...effects.clock import now
 from ...errors import SegueError, StaleVersion
@@ -128,17 +127,14 @@ def _words(text: str) -> str:
 
 def brief_body(
     workspace: Workspace, text: str, *, kind: str, source: str, session: str = "", declared: bool = False,
-    holds: Inherited | None = None, runs: Sequence[str] = (), own: bool = False,
+    runs: Sequence[str] = (), own: bool = False,
 ) -> ev.BriefGiven:  # fmt: skip
     """The event body that records a text given to a run."""
     mask = workspace.repository.mask
     clean = clean_text(text, what="brief", mask=mask, limit=65_536)
     facts = [(fact.kind, fact.source, fact.bytes) for fact in facts_of(text, declared=declared)]
     size = len(text.encode("utf-8", "replace"))
-    kept = (holds or Inherited()).cleaned(
-        lambda text: clean_text(text, what="brief", mask=mask, limit=65_536)
-    )
-    return ev.BriefGiven(kind, source, size, text_hash(text), clean, facts, session, kept, list(runs), own)
+    return ev.BriefGiven(kind, source, size, text_hash(text), clean, facts, session, runs=list(runs), own=own)
 
 
 def text_hash(text: str) -> str:

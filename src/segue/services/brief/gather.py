@@ -5,8 +5,7 @@ Briefs on the command line, in hooks and on a server, manifests, restorations, h
 are all made from here, so that they agree; only those of a transcript alone need no more than
 ``runs_summary.py``.
 
-What a run inherited comes from the record of the brief that it was given. Only where there is none, earlier
-runs are read: those of its session or, for a run that says nothing of its own, the one before it. A run that
+What was said comes from the ledger of the run's session, and from what was said since it was kept. A run that
 did nothing is told together with the run before it.
 """
 
@@ -24,26 +23,29 @@ from ...agents import agent as agent_of, traits_of
 from ...agents.base import Found
 from ...agents.hooks import hooks_of
 from ...core import event_kinds as ev
+from ...core.base.page import plain
 from ...core.base.values import seconds_of
 from ...core.brief.code_changes import with_places
 from ...core.brief.empty_runs import did_nothing, joined_with_empty
 from ...core.brief.facts import BriefFacts, Probe
-from ...core.brief.page import plain
 from ...core.brief.requests import is_weak
+from ...core.language.sentences import is_assent
+from ...core.ledger.model import Entry
+from ...core.runs.brief_text import read_brief
 from ...core.runs.events import BriefGiven
 from ...core.runs.identifiers import short_run
 from ...core.runs.model import Open, RunDigest, TrailStep
-from ...core.runs.sentences import is_assent
 from ...core.runs.shell_commands import parse_shell
 from ...core.runs.steps import EDITS, Act, Change
 from ...core.sessions.state import SessionState
 from ...effects.git.probe import probe
 from ...errors import SegueError, UnknownRun
-from ..runs.assign_session import has_observed_goal
+from ..ledger.work import entries_of_work
+from ..runs.assign_session import has_observed_goal, is_work_of, session_gone_on_with
 from ..runs.discovery import RunFinder
 from ..runs.observed import runs_of
 from ..runs.read_transcript import final, masked_reading, unreadable
-from ..runs.run import WENT_ON_SECONDS, left_of
+from ..runs.run import WENT_ON_SECONDS, left_of, opening_of
 from ..runs.run_stream import brief_given, stream_of_run
 from ..runs.select import (
     LOOKED_AT,
@@ -54,6 +56,7 @@ from ..runs.select import (
     newest_run,
     run_of_transcript,
 )
+from ..workspace.open_session import find_session
 from ..workspace.own_files import own_files
 from ..workspace.session_handle import SessionHandle
 from ..workspace.workspace import Workspace
@@ -68,12 +71,15 @@ CHAIN_MAX = 16
 """How many of the runs before are recorded with a brief."""
 
 
-def summary_of_run(workspace: Workspace, finder: RunFinder, found: Found) -> RunsSummary:
-    """A run and earlier runs of the same work. Raises SegueError if the run cannot be read."""
+def summary_of_run(
+    workspace: Workspace, finder: RunFinder, found: Found, *, alone: bool = False
+) -> RunsSummary:
+    """A run, with those before it that it must be told together with; ``alone`` leaves out what other runs
+    said that nobody heard. Raises SegueError if the run cannot be read."""
     line = [found]
     digests = [digest_of(workspace, finder, found)]
-    while len(line) < RUNS_MAX:
-        before = _run_before(workspace, finder, line, digests[-1])
+    while len(line) < RUNS_MAX and did_nothing(digests[-1]):
+        before = _run_before_empty(workspace, finder, line[-1], len(line))
         if before is None:
             break
         try:
@@ -89,6 +95,7 @@ def summary_of_run(workspace: Workspace, finder: RunFinder, found: Found) -> Run
     return RunsSummary(
         tuple(joined_with_empty(digests)), line[main].agent, line[main].native, line[main], elsewhere,
         tuple(keys)[:CHAIN_MAX], tuple(_ended_at_once(one) for one in line[:main][:1]),
+        entries_of_runs(workspace, finder, line, alone=alone),
     )  # fmt: skip
 
 
@@ -97,22 +104,25 @@ def _ended_at_once(found: Found) -> str:
     return f"a later run ({found.agent}, {at}) ended before it changed anything"
 
 
-def _run_before(
-    workspace: Workspace, finder: RunFinder, line: Sequence[Found], digest: RunDigest
-) -> Found | None:
-    """The run that must be read as well to know what the last one of these is about; None if there is
-    none."""
-    last = line[-1]
-    if did_nothing(digest):
-        return _run_before_empty(workspace, finder, last, len(line))
-    given = brief_given_to(workspace, finder, last)
-    if given is not None and given.holds:
+def entries_of_runs(
+    workspace: Workspace, finder: RunFinder, line: Sequence[Found], *, alone: bool = False
+) -> tuple[Entry, ...]:
+    """The ledger of the work that runs are about, with what they said since it was kept; ``alone`` leaves out
+    what other runs of the working tree said that nobody heard."""
+    session = next(filter(None, (session_of_run(workspace, finder, run) for run in line)), "")
+    state = _state(workspace, session)
+    current = _state(workspace, workspace.current_session()) if state is None else None
+    return entries_of_work(finder, state, line, rules_of=current, alone=alone)
+
+
+def _state(workspace: Workspace, session: str) -> SessionState | None:
+    if not session:
         return None
-    row = finder.row(last)
-    if row is not None and row.session:
-        return next((run for run in earlier_runs(finder, last, session=row.session)), None)
-    says_nothing = not digest.inherited and all(is_assent(prompt.text) for prompt in digest.prompts)
-    return next(_stopped_before(workspace, finder, last), None) if says_nothing else None
+    try:
+        return find_session(workspace, session).state
+    except SegueError:
+        last = workspace.last_seen(session)
+        return last.state if last is not None else None
 
 
 def _stopped_before(workspace: Workspace, finder: RunFinder, run: Found) -> Iterator[Found]:
@@ -172,27 +182,37 @@ def _sent(workspace: Workspace, session: str) -> RunsSummary:
     if not sent:
         return RunsSummary()
     newest, _ = sent[0]
-    digests = [
-        _with_inheritance(digest, brief_given(workspace.store, row.agent, row.native)) for row, digest in sent
-    ]
-    return RunsSummary(tuple(joined_with_empty(digests)), newest.agent, newest.native)
+    entries = tuple(state.said) if (state := _state(workspace, session)) is not None else ()
+    digests = joined_with_empty([digest for _, digest in sent])
+    return RunsSummary(tuple(digests), newest.agent, newest.native, entries=entries)
 
 
-def _with_inheritance(digest: RunDigest, given: BriefGiven | None) -> RunDigest:
-    """The digest with what held when the run was given its brief, rather than what its transcript has of
-    the text."""
-    if given is None or not (given.holds or given is NOT_TAKEN_UP):
-        return digest
-    return replace(digest, inherited=given.holds)
-
-
-def session_of_run(workspace: Workspace, finder: RunFinder, found: Found) -> str:
-    """The session of a run: its own, or that of the work that it was told to take up; empty if unknown."""
+def session_of_run(workspace: Workspace, finder: RunFinder, found: Found, *, deep: int = 0) -> str:
+    """The session of a run: its own, that of the work that it was told to take up, or, of a run that nobody
+    filed yet, the one that is current where it worked if its first message goes on with that, or that of the
+    run before if it did nothing; empty if unknown."""
     row = finder.row(found)
     if row is not None and row.session:
         return row.session
     given = brief_given_to(workspace, finder, found)
-    return given.session if given is not None else ""
+    digest = digest_of(workspace, finder, found)
+    told = (given.session or _session_of_keys(finder, given.runs)) if given is not None else ""
+    if told or given is NOT_TAKEN_UP:
+        state = _state(workspace, told)
+        return told if state is None or is_work_of(state, opening_of(digest)) else ""
+    session = session_gone_on_with(workspace, digest, is_here=is_here(finder, found))
+    if session or deep >= RUNS_MAX or not did_nothing(digest):
+        return session
+    before = _run_before_empty(workspace, finder, found, deep)
+    return session_of_run(workspace, finder, before, deep=deep + 1) if before is not None else ""
+
+
+def _session_of_keys(finder: RunFinder, keys: Sequence[str]) -> str:
+    """The session of the first of these runs that has one by now."""
+    if finder.runs is None:
+        return ""
+    rows = (finder.runs.get(key) for key in keys)
+    return next((row.session for row in rows if row is not None and row.session), "")
 
 
 def is_at_work(workspace: Workspace, finder: RunFinder, found: Found) -> bool:
@@ -208,7 +228,16 @@ def is_at_work(workspace: Workspace, finder: RunFinder, found: Found) -> bool:
 def task_of_run(workspace: Workspace, finder: RunFinder, found: Found) -> str:
     """What a run was asked to do; empty if it cannot be read."""
     try:
-        return facts_of_runs(RunsSummary((digest_of(workspace, finder, found),))).goal
+        digest = digest_of(workspace, finder, found)
+        opening = opening_of(digest)
+        if opening and not is_assent(opening):
+            return opening
+        given = brief_given_to(workspace, finder, found)
+        told = read_brief(given.text).requests if given is not None else ()
+        if told:
+            return told[-1]
+        entries = entries_of_runs(workspace, finder, [found])
+        return facts_of_runs(RunsSummary((digest,), entries=entries)).goal
     except SegueError:
         return ""
 
@@ -234,8 +263,7 @@ def digest_of(workspace: Workspace, finder: RunFinder, found: Found) -> RunDiges
     if digest is None:
         reading = finder.reading(found)
         digest = masked_reading(reading, finder.with_prompts_seen(found, final(reading, agent)))
-        finder.briefs[key] = given = _taken_up(workspace, finder, found, digest)
-        digest = _with_inheritance(digest, given)
+        finder.briefs[key] = _taken_up(workspace, finder, found, digest)
         if traits_of(agent).calls_seen_by_hooks_only:
             _add_hooked_calls(digest, found.agent, _hooked_calls(workspace, found))
         finder.digests[key] = digest
@@ -373,6 +401,8 @@ def gather(
         memories = memory_lines(workspace, state, runs.digests, with_model=by_meaning)
     memories = memories or ()
     observed = state is not None and has_observed_goal(workspace, state)
+    if state is not None and not runs.entries:
+        runs = replace(runs, entries=tuple(state.said))
     known = facts_of_runs(runs, state, world, memories, covered=covered, observed=observed)
     if known.failing or any(digest.failures for digest in runs.digests[:1]):
         _add_pitfalls(workspace, known, runs)

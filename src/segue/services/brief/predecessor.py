@@ -15,8 +15,9 @@ from pathlib import Path
 
 from ...agents.base import Found
 from ...agents.hooks import HookEvent
+from ...core.base.page import cut, middle, plain, quote
 from ...core.base.values import Value, seconds_of
-from ...core.brief.page import cut, middle, plain, quote
+from ...core.language.subjects import subjects_of
 from ...core.runs.identifiers import short_run
 from ...core.sessions.state import OPEN, SessionState
 from ...effects.git import repository as git
@@ -30,6 +31,8 @@ from .gather import digest_of, is_at_work, runs_taken_up, session_of_run, task_o
 PARALLEL_SECONDS = 3_600.0
 """Runs that were active within an hour of one another may be about different work at the same time."""
 TASK_BYTES = 120
+SAME_MIN = 2
+"""A prompt that shares so much with what another run works on is about the same."""
 FOLDER_BYTES = 160
 EMPTY_MAX = 4
 """So many runs without a word may have been here, and nothing was done yet."""
@@ -66,7 +69,7 @@ def predecessor_of(workspace: Workspace, finder: RunFinder, event: HookEvent) ->
     free = [run for run in stopped if finder.key(run) not in taken]
     if elsewhere and len(free) <= EMPTY_MAX and all(_is_empty(workspace, finder, run) for run in free):
         free = []
-    at_work = line_of_others(workspace, finder, busy, "is at work here now")
+    at_work = line_of_others(workspace, finder, busy, "is at work here now", asked=event.text)
     if not free:
         return Predecessor(None, at_work or _line_of_elsewhere(workspace, finder, elsewhere))
     chosen = _own_of_parallel(workspace, finder, free, event.agent)
@@ -78,7 +81,7 @@ def predecessor_of(workspace: Workspace, finder: RunFinder, event: HookEvent) ->
     newer = [run for run in elsewhere if run.changed - chosen.changed > ELSEWHERE_SECONDS]
     line = (
         at_work
-        or line_of_others(workspace, finder, beside, "worked here at the same time")
+        or line_of_others(workspace, finder, beside, "worked here at the same time", asked=event.text)
         or _line_of_elsewhere(workspace, finder, newer)
     )
     return Predecessor(chosen, line)
@@ -116,16 +119,23 @@ def _is_empty(workspace: Workspace, finder: RunFinder, run: Found) -> bool:
         digest = digest_of(workspace, finder, run)
     except SegueError:
         return False
-    return not (digest.prompts or digest.inherited or digest.calls)
+    return not (digest.prompts or digest.told is not None or digest.calls)
 
 
 def _own_of_parallel(workspace: Workspace, finder: RunFinder, free: list[Found], agent: str) -> Found:
-    """The newest run, or one of this agent's own that was here at the same time and that nobody took up."""
+    """The newest run, or one of this agent's own that was here at the same time and that nobody took up. One
+    that had stopped before the newest began may have been parallel to what that took up; not if both are the
+    same piece of work: then that went on in the newest."""
     newest = free[0]
     if newest.agent == agent:
         return newest
-    near = _parallel_to(workspace, finder, newest, free, PARALLEL_SECONDS)
-    return next((run for run in near if run.agent == agent), newest)
+    near = [
+        run for run in _parallel_to(workspace, finder, newest, free, PARALLEL_SECONDS) if run.agent == agent
+    ]
+    beside = _parallel_to(workspace, finder, newest, near, 0.0)
+    session = session_of_run(workspace, finder, newest)
+    apart = (run for run in near if not session or session_of_run(workspace, finder, run) != session)
+    return next(iter([*beside, *apart]), newest)
 
 
 def _parallel_to(
@@ -142,8 +152,11 @@ def _parallel_to(
     return [one for one in others if finder.key(one) not in before and one.changed > since]
 
 
-def line_of_others(workspace: Workspace, finder: RunFinder, runs: list[Found], what: str) -> str:
-    """What is said of other runs: the first with its task, and how many more there are."""
+def line_of_others(
+    workspace: Workspace, finder: RunFinder, runs: list[Found], what: str, *, asked: str = ""
+) -> str:
+    """What is said of other runs: the first with its task, and how many more there are. Who is asked for the
+    same thing is not told to leave it."""
     if not runs:
         return ""
     first = runs[0]
@@ -151,7 +164,9 @@ def line_of_others(workspace: Workspace, finder: RunFinder, runs: list[Found], w
     at = time.strftime("%H:%M UTC", time.gmtime(first.changed))
     more = f", and {len(runs) - 1} more" if len(runs) > 1 else ""
     about = f' on "{cut(task, TASK_BYTES)}"' if task else ""
-    return f"another run ({first.agent}, last active {at}{more}) {what}{about}; leave that to it"
+    is_same = len(subjects_of(task) & subjects_of(asked[:2_000])) >= SAME_MIN
+    leave = "" if is_same else "; leave that to it"
+    return f"another run ({first.agent}, last active {at}{more}) {what}{about}{leave}"
 
 
 def _line_of_elsewhere(workspace: Workspace, finder: RunFinder, runs: list[Found]) -> str:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from ...agents.base import Found
-from ...core.brief.compose import BYTES_DEFAULT
+from ...core.brief.compose import BYTES_DEFAULT, BYTES_MIN
 from ...core.brief.facts import BriefFacts
 from ...core.sessions.state import OPEN, SessionState
 from ...effects.git import repository as git
@@ -27,6 +27,7 @@ from .brief import Format, check_budget, has_room_for_quotes, render_brief
 from .gather import (
     command_for_more,
     digest_of,
+    entries_of_runs,
     gather,
     is_at_work,
     session_of_run,
@@ -45,6 +46,11 @@ if TYPE_CHECKING:
 
 _AFTER_ALL = 1 << 40
 """A step after all others."""
+
+
+def told_bytes(workspace: Workspace) -> int:
+    """How many bytes a run is told at most: enough for the words that hold."""
+    return max(BYTES_MIN, int(workspace.settings.number("hook_brief_bytes")))
 
 
 def workspace_to_look(folder: Path, environment: Mapping[str, str]) -> Workspace:
@@ -114,7 +120,8 @@ def facts_here(workspace: Workspace, what: str = "", agent: str = "") -> FactsHe
     elif what:
         folder = "" if is_here(finder, found) else found.cwd
         digests = (digest_of(workspace, finder, found),)
-        runs = RunsSummary(digests, found.agent, found.native, elsewhere=folder)
+        entries = entries_of_runs(workspace, finder, [found])
+        runs = RunsSummary(digests, found.agent, found.native, elsewhere=folder, entries=entries)
     else:
         chosen = chosen_since(workspace, finder, found)
         if chosen is not None:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from ...core.language.sentences import is_assent, words
 from ...core.memories.model import MemoryFilter
-from ...core.runs.sentences import is_assent, words
 from ...core.sessions.state import SessionState
 from ...effects.clock import now
 from ...errors import SegueError
@@ -85,6 +85,6 @@ def query_of(session: SessionState | None, digests: Sequence[RunDigest]) -> str:
         texts += [session.goal, *(session.items[index].text for index in session.active)]
     for digest in digests[:1]:
         said = [prompt.text[:400] for prompt in digest.prompts if not is_assent(prompt.text)]
-        texts += said[-1:] or [digest.inherited.goal]
+        texts += said[-1:] or [digest.told or ""]
         texts += [failure.why[:200] for failure in list(digest.failures.values())[-2:]]
     return " ".join(text for text in texts if text)

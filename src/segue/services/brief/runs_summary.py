@@ -13,12 +13,13 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from ...agents import agent as agent_of
-from ...agents.base import Found
+from ...agents.base import Agent, Found
 from ...core.base.values import Value
 from ...core.brief.facts import BriefFacts, Probe, facts
-from ...core.runs.digest import fold
+from ...core.ledger.model import Entry
 from ...core.runs.model import RunDigest
-from ..runs.read_transcript import final, masked, read, recognised
+from ..ledger.work import ledger_of_sayings
+from ..runs.read_transcript import Reading, final, masked, read, recognised, sayings_of
 
 if TYPE_CHECKING:
     from ...core.sessions.state import SessionState
@@ -41,13 +42,14 @@ class RunsSummary(Value):
     """The keys of the newest run and of those before it, as far as they are known."""
     notices: tuple[str, ...] = ()
     """What else is to be said about runs, a line each."""
+    entries: tuple[Entry, ...] = ()
+    """The ledger of the work, with what these runs said since it was kept."""
 
 
 def summary_of_transcript(path: Path, agent: str = "") -> RunsSummary:
     """The run of a transcript alone. Raises TranscriptUnreadable."""
     author = recognised(path, agent, own_formats=True)
-    digest = masked(final(read(path, author), author))
-    return RunsSummary((digest,), author.name, digest.native)
+    return summary_of_reading(read(path, author), author)
 
 
 def summary_of_messages(messages: Sequence[Mapping[str, Any]]) -> RunsSummary:
@@ -56,8 +58,17 @@ def summary_of_messages(messages: Sequence[Mapping[str, Any]]) -> RunsSummary:
 
     checked_messages(list(messages), "the messages")
     author = agent_of("messages")
-    digest = masked(fold(author.reader().read(msgspec.json.encode(messages))))
-    return RunsSummary((digest,), author.name)
+    reading = Reading(author.name, "")
+    reading.start_over(author.reader().read(msgspec.json.encode(messages)))
+    return summary_of_reading(reading, author)
+
+
+def summary_of_reading(reading: Reading, author: Agent) -> RunsSummary:
+    """The run that was read, with its own ledger."""
+    digest = masked(final(reading, author))
+    name = f"{author.name}/{digest.native}"
+    ledger = ledger_of_sayings(name, sayings_of(reading, author))
+    return RunsSummary((digest,), author.name, digest.native, entries=tuple(ledger.entries))
 
 
 def facts_of_runs(
@@ -66,4 +77,7 @@ def facts_of_runs(
 ) -> BriefFacts:  # fmt: skip
     """The facts about runs, and about what else is known of their work. This is the only caller of
     ``core.brief.facts``."""
-    return facts(runs.digests, state, world, memories, agent=runs.agent, covered=covered, observed=observed)
+    return facts(
+        runs.digests, state, world, memories, agent=runs.agent, entries=runs.entries, covered=covered,
+        observed=observed,
+    )  # fmt: skip

@@ -22,7 +22,7 @@ from ...core.base.values import Value
 from ...core.features.checks import PERSON, Check
 from ...core.features.model import Feature
 from ...core.features.verdict import Counts, Verdict, counted, definition_of
-from ...core.runs.sentences import reason
+from ...core.language.sentences import reason
 from ...core.sessions import feature_commands as fc
 from ...core.sessions.state import SessionState
 from ...effects.git.trees import Tree

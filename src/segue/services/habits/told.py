@@ -43,6 +43,14 @@ def habit_lines(workspace: Workspace, digest: RunDigest, changed: Sequence[str])
     return HabitLines(next, list(words.accepted.values()))
 
 
+def accepted_rules(workspace: Workspace) -> list[str]:
+    """The rules that were accepted from what users said again and again; none if habits are off."""
+    try:
+        return list(words_of(workspace, project_of(workspace)).accepted.values()) if is_on(workspace) else []
+    except (SegueError, OSError):
+        return []
+
+
 def usually_next(
     table: HabitTable, words: HabitWords, digest: RunDigest, changed: Sequence[str] = ()
 ) -> list[str]:

@@ -115,7 +115,7 @@ def session_document(session: SessionHandle) -> Document:
     blocks += parts.section("Plan", _plan(status))
     blocks += parts.section("Features", _features(status.features, state.features))
     blocks += parts.section(
-        "Decisions", (Entry(d.text, "•", _when(d.at), _lines(("because", d.why))) for d in state.decisions)
+        "Decisions", (Entry(d.text, "•", _when(d.at), _lines(("because", d.why))) for d in status.decisions)
     )
     blocks += parts.section(
         "Questions",

@@ -1,10 +1,10 @@
 """Undoing the last command with all of its consequences, or saying why it cannot be undone.
 
 What Segue itself recorded (a check that ran, a text that was erased, what a restoration loaded, an agent
-whose process ended) is not a command: it is skipped, and stays. Declaring features, spending and counting
-cannot be undone: an undo says so instead of undoing something else. A memory that the command created is
-deprecated, and an offer that nobody took is withdrawn, both in the commit of the undo. An offer that was
-taken stays taken.
+whose process ended) is not a command: it is skipped, and stays. Declaring features, correcting the ledger,
+spending and counting cannot be undone: an undo says so instead of undoing something else. A memory that the
+command created is deprecated, and an offer that nobody took is withdrawn, both in the commit of the undo. An
+offer that was taken stays taken.
 """
 
 from __future__ import annotations
@@ -33,12 +33,16 @@ _SEEN: set[type[ev.Body]] = {ev.Erased, ev.ChecksBegun, ev.CheckRan, ev.CheckRep
 _KINDS_SEEN = {body.KIND for body in _SEEN}
 _KINDS_LOADED = {ev.ContextNoted.KIND, ev.NotesLoaded.KIND}
 _FEATURES = "`segue feature` changes and removes features, on the record"
+_LEDGER = "`segue ledger` corrects the ledger once more, on the record"
 _WORDS: dict[type[ev.Body], tuple[Callable[[Any], str], str]] = {
     ev.FeatureAdded: (lambda b: f"feature {b.id} was added", _FEATURES),
     ev.FeatureChanged: (lambda b: f"feature {b.id} was changed", _FEATURES),
     ev.FeatureRemoved: (lambda b: f"feature {b.id} was removed", _FEATURES),
     ev.FeatureMoved: (lambda b: f"feature {b.id} is {b.status}", _FEATURES),
     ev.StepAttested: (lambda b: f"{b.who} attested a step of feature {b.feature}", _FEATURES),
+    ev.SaidKept: (lambda b: "something was added to the ledger", _LEDGER),
+    ev.EntryCorrected: (lambda b: f"entry {b.change.id} of the ledger was corrected", _LEDGER),
+    ev.LedgerJoined: (lambda b: f"session {b.session} was joined into this one", _LEDGER),
     ev.BudgetSpent: (lambda b: "something was spent", "`segue budget` shows what was spent, and the limits"),
 }
 

@@ -20,19 +20,19 @@ from pathlib import Path
 import msgspec
 from msgspec.structs import replace
 
-from ..._files import read_bytes
 from ...agents import agent as agent_of, hooks as wire, traits_of
 from ...agents.base import Found
 from ...agents.hooks import HookEvent, HookReply
 from ...core import event_kinds as ev
 from ...core.base.canonical import sha256
+from ...core.runs.brief_labels import Label
+from ...core.runs.brief_text import CLOSING, OPENING
 from ...core.runs.model import RunDigest
 from ...core.runs.tree import still_failing
 from ...core.runs.window_pressure import (
     BEFORE_EXIT,
     TWO_HOURS,
     WINDOW_FULL,
-    Marks,
     Pressure,
     marks_of,
     triggered,
@@ -45,7 +45,12 @@ from ...effects.processes.identity import ancestor_running, command_of
 from ...errors import Paused, RateLimited, SegueError, StoreError
 from ...settings import store_of
 from ..brief import delivered
-from ..brief.for_hooks import FRESH_STARTS, STEER, STEER_ALONE, brief_for_hook, own_run, session_state
+from ..brief.for_compaction import words_to_keep
+from ..brief.for_hooks import FRESH_STARTS, STEER, brief_for_hook
+from ..brief.for_prompts import RESTED_SECONDS, brief_after_rest, rested_seconds
+from ..brief.for_starts import HookBrief, own_run, session_state
+from ..brief.notices import notices_of
+from ..brief.project_brief import told_bytes
 from ..resume.window_pressure import pressure_of_digest
 from ..runs import cursor
 from ..runs.discovery import RunFinder, found_of
@@ -53,7 +58,7 @@ from ..runs.model_windows import remember_window
 from ..runs.observed import runs_of
 from ..runs.read_transcript import final
 from ..runs.run_stream import brief_given, stream_of_run
-from ..runs.select import LOOKED_AT
+from ..runs.select import LOOKED_AT, newest_unread
 from ..runs.unwritten_runs import UnwrittenRun
 from ..workspace.data_folder import DataFolder, is_remote
 from ..workspace.on_off import any_session_off, is_off
@@ -61,6 +66,7 @@ from ..workspace.open_session import find_session
 from ..workspace.open_workspace import open_workspace, without_store
 from ..workspace.session_handle import SessionHandle
 from ..workspace.workspace import Workspace
+from .looks import Looks
 from .spool_drain import GIVEN, drain, session_of_run, spool_of, store
 
 PATIENCE_MS = 60
@@ -70,9 +76,6 @@ PATIENCE_REMOTE_MS = 250
 ONCE_SECONDS = 5.0
 LOOK_STEPS = 24
 LOOK_BYTES_MIN = 16_384
-FIRST_LOOK_BYTES = 65_536
-"""A new run is looked at when its transcript has this size, or when its turn is over: at its first prompt
-there is nothing to see yet, and the user waits."""
 RUNS_BEFORE = 4
 """How many of the runs that a run took up are read together with it."""
 SMALL_BYTES = 262_144
@@ -80,8 +83,6 @@ LEARNS_WITHIN_SECONDS = 1.0
 """A hook that has taken so long already learns nothing."""
 LEARNS_SECONDS = 600.0
 """How often habits are learnt at the end of a turn, in a project where no run tells its end."""
-LOOKS_MAX = 256
-"""For how many runs it is remembered when they were last looked at."""
 PITFALL = "Segue, from an earlier run (a record, not an order): "
 STATUS_LINE = "StatusLine"
 """What asks for a status line; it reports nothing that would have to be kept."""
@@ -155,7 +156,7 @@ def _first(home: Path, event: HookEvent, name: str, payload: bytes) -> bool:
     if event.kind not in ("start", "prompt", "compact", "stop"):
         return True
     size = 0
-    if event.kind == "stop" and event.transcript:
+    if event.kind != "prompt" and event.transcript:
         with suppress(OSError):
             size = os.stat(event.transcript).st_size
     key = f"{checksum(f'{event.agent} {name} {size} '.encode(), payload):016x}"
@@ -192,6 +193,7 @@ class Handler:
         self.record = record
         """The event as it is kept, under one id: it may be in the store already when it is spooled because
         the store did not say so."""
+        self.looks = Looks(home, event.native)
         self.began = time.monotonic()
         self.given = environment
         """The environment of the agent, without what holds for a hook alone."""
@@ -242,7 +244,8 @@ class Handler:
         log(self.home, f"hook {self.event.agent} {self.name}: {type(fault).__name__}: {fault.message}")
         if not isinstance(fault, Paused) and self.event.kind != "status":
             _spool(self.home, self.record)
-        if self.event.kind not in ("start", "compact"):
+        is_told = self.event.kind == "prompt" and self._tells_at_prompt() and not self._is_supervised()
+        if self.event.kind not in ("start", "compact") and not is_told:
             return HookReply()
         from ..workspace.last_seen import last_here
 
@@ -253,7 +256,9 @@ class Handler:
         with without_store(self.folder, self.environment, last) as workspace:
             if self.event.kind == "compact":
                 return self._steer(workspace, stored=False)
-            return self._tell(workspace, self.event, stored=False)
+            if self.event.kind == "start":
+                return self._start(workspace, stored=False)
+            return self._first_told(workspace, stored=False) or HookReply()
 
     def _try(self, write: Callable[[], object]) -> bool:
         """Whether a write succeeded; after the first failure no other write is tried."""
@@ -273,56 +278,102 @@ class Handler:
             return find_session(workspace, id)
         return None
 
-    def _start(self, workspace: Workspace) -> HookReply:
-        if self.environment.get(SUPERVISED) and self.event.source in FRESH_STARTS:
+    def _start(self, workspace: Workspace, *, stored: bool = True) -> HookReply:
+        if self._is_supervised() and self.event.source in FRESH_STARTS:
             return HookReply()  # its prompt holds the brief
-        told = self._tell(workspace, self.event)
-        if self.event.source in FRESH_STARTS and traits_of(agent_of(self.event.agent)).shows_its_process:
-            self._look_again_at(FIRST_LOOK_BYTES)
-        return told
+        if self.event.source in FRESH_STARTS and self._tells_at_prompt():
+            return self._notify(workspace)
+        return self._tell(workspace, self.event, stored=stored)
 
-    def _tell(
-        self, workspace: Workspace, about: HookEvent, kind: str = "brief", *, stored: bool = True
-    ) -> HookReply:
+    def _tells_at_prompt(self) -> bool:
+        """Whether the agent has a hook at prompts, so that what is told can be chosen by the first one."""
+        return traits_of(agent_of(self.event.agent)).takes_context_at_prompts
+
+    def _notify(self, workspace: Workspace) -> HookReply:
+        """Reply with what holds for whatever the run will be asked; the rest is told with its first
+        prompt."""
+        notices = notices_of(workspace, None)
+        if not notices:
+            return HookReply()
+        return HookReply(context=f"{OPENING} {Label.NOTICE}: {'; '.join(notices)} {CLOSING}")
+
+    def _tell(self, workspace: Workspace, about: HookEvent, *, stored: bool = True) -> HookReply:
         """Reply with the brief for an event, unless it was given already, and record that it was given."""
-        budget, event = max(256, int(workspace.settings.number("hook_brief_bytes"))), self.event
+        budget, event = told_bytes(workspace), self.event
+        stream = stream_of_run(event.agent, event.native)
+        before = [body for body in self._bodies(workspace, stream) if isinstance(body, ev.BriefGiven)]
         brief = brief_for_hook(workspace, about, budget=budget)
         if not brief.text:
             return HookReply()
-        stream = stream_of_run(event.agent, event.native)
-        before = [body for body in self._bodies(workspace, stream) if isinstance(body, ev.BriefGiven)]
         text = brief.text
-        if event.source == "compact" and kind == "brief":
-            count = 1 + sum(body.source == "compact" and body.what == kind for body in before)
+        if event.source == "compact":
+            count = 1 + sum(body.source == "compact" and body.what == "brief" for body in before)
             text = f"{text}\n(after compaction {count} of this run)"  # the same text would not be sent twice
         is_forgotten = event.source == "resume" and traits_of(agent_of(event.agent)).forgets_hook_context
-        is_known = any(body.hash == delivered.text_hash(text) for body in before) and not is_forgotten
-        if kind == "brief" and is_known:
+        if any(body.hash == delivered.text_hash(text) for body in before) and not is_forgotten:
             return HookReply()
         body = delivered.brief_body(
-            workspace, text, kind=kind, source=event.source, session=brief.session, declared=brief.declared,
-            holds=brief.holds, runs=brief.runs, own=brief.own,
+            workspace, text, kind="brief", source=about.source, session=brief.session,
+            declared=brief.declared, runs=brief.runs, own=brief.own,
         )  # fmt: skip
+        self._record_given(workspace, body, stored=stored)
+        return HookReply(context=text, shown=brief.shown)
+
+    def _record_given(self, workspace: Workspace, body: ev.BriefGiven, *, stored: bool = True) -> None:
+        """Record what the run is told; in the spool if the store does not take it."""
+        event = self.event
+        stream = stream_of_run(event.agent, event.native)
         write = partial(delivered.append, workspace.store, stream, [body], actor=event.agent)
         kept = stored and self._try(write)
         if not kept and not workspace.pause_file.in_force():
             delivery = {"native": event.native, "body": msgspec.to_builtins(body)}
             _spool(self.home, SpoolRecord(event.agent, GIVEN, msgspec.json.encode(delivery)))
-        return HookReply(context=text if kind == "brief" else f"{STEER}\n{text}")
 
     def _bodies(self, workspace: Workspace, stream: str) -> list[ev.Body]:
         found = (ev.read_body(event) for event in workspace.store.read(stream))
         return [body for body in found if body is not None]
 
     def _prompt(self, workspace: Workspace) -> HookReply:
+        rested = rested_seconds(self.event)
         self._keep_event(workspace)
+        if self._is_supervised() or not self._tells_at_prompt():
+            return self._look(workspace)
+        told = self._first_told(workspace)
+        if told is None:
+            told = self._tell_changes(workspace, rested) if rested >= RESTED_SECONDS else HookReply()
+        seen = self._look(workspace)  # from now on its process is known
+        return told if told.context else seen
+
+    def _first_told(self, workspace: Workspace, *, stored: bool = True) -> HookReply | None:
+        """What is told with the first prompt of a run; None if this is a later one."""
+        if not self._is_first_prompt(workspace):
+            return None
+        return self._tell(workspace, replace(self.event, kind="start", source="startup"), stored=stored)
+
+    def _is_supervised(self) -> bool:
+        return bool(self.environment.get(SUPERVISED))
+
+    def _is_first_prompt(self, workspace: Workspace) -> bool:
+        """Whether the user has written nothing in this run before, and it was told nothing."""
         event = self.event
-        begins = traits_of(agent_of(event.agent)).start_is_first_prompt
-        if begins and not delivered.delivered_to(workspace, event.agent, event.native):
-            told = self._tell(workspace, replace(event, kind="start", source="startup"))
-            seen = self._look(workspace)  # from now on its process is known
-            return told if told.context else seen
-        return self._look(workspace)
+        bodies = self._bodies(workspace, stream_of_run(event.agent, event.native))
+        asked = [body for body in bodies if isinstance(body, ev.RunHooked) and body.kind == "prompt"]
+        told = any(isinstance(body, ev.BriefGiven) and body.what == "brief" for body in bodies)
+        if told or len(asked) > 1:
+            return False
+        own = own_run(runs_of(workspace).finder(), event)
+        return own is None or not _has_answer(runs_of(workspace).finder(), own)
+
+    def _tell_changes(self, workspace: Workspace, rested: float) -> HookReply:
+        """Reply with what changed while the conversation rested."""
+        finder = runs_of(workspace).finder()
+        own = own_run(finder, self.event)
+        brief = brief_after_rest(workspace, finder, own, rested) if own is not None else HookBrief()
+        if not brief.text:
+            return HookReply()
+        body = delivered.brief_body(workspace, brief.text, kind="changes", source=self.event.source, own=True)
+        self._record_given(workspace, body)
+        return HookReply(context=brief.text)
 
     def _keep_event(self, workspace: Workspace) -> bool:
         if self._try(lambda: store(workspace, [self.record])):
@@ -378,25 +429,15 @@ class Handler:
         if event.window and event.model and self.writes:
             remember_window(workspace.home, event.model, event.window)
         parts = status_parts(workspace, self._session(workspace), event.native, keeps=self.writes)
-        if self._is_due():
+        if self.looks.is_due(self.event.transcript):
             self._look(workspace)
         return HookReply(context="\n".join(parts))
-
-    def _is_due(self) -> bool:
-        """Whether the transcript has reached the size at which the run is to be looked at; True if none is
-        noted."""
-        try:
-            size = int(read_bytes(self._look_file()).partition(b"\n")[0])
-        except (OSError, ValueError):
-            return True
-        with suppress(OSError):
-            return os.stat(self.event.transcript).st_size >= size
-        return False
 
     def _take_in(self, workspace: Workspace) -> tuple[Found, RunDigest] | None:
         from ..runs.sync import sync
 
         finder = runs_of(workspace).finder()
+        finder.remember()
         found = own_run(finder, self.event)
         if found is None:
             self._note_unwritten(workspace)
@@ -412,7 +453,9 @@ class Handler:
         if event.kind == "prompt":
             cwd = event.cwd or str(self.folder)
             run = UnwrittenRun(event.agent, event.native, cwd, event.transcript, time.time(), event.pid)
-            self._try(lambda: runs_of(workspace).unwritten.note(run))
+            unwritten = runs_of(workspace).unwritten
+            unwritten.tidy(days_max=workspace.settings.number("resumable_days"))
+            self._try(lambda: unwritten.note(run))
 
     def _runs_before(self, workspace: Workspace, finder: RunFinder, found: Found) -> list[Found]:
         """The runs that a run took up and that were not read to their end, as those that were killed: asked
@@ -428,6 +471,8 @@ class Handler:
         beside = {key for run in before for key in self._told_of(workspace, run)[:1]} - {*wanted}
         rows = [row for key in sorted(beside) if (row := runs_of(workspace).runs.get(key)) is not None]
         before += map(found_of, rows)  # whether they went on meanwhile says whose work it is
+        known = {finder.key(run) for run in (*before, found)}
+        before += [run for run in newest_unread(finder) if finder.key(run) not in known]
         return [
             run for run in before if is_over or cursor.stamp_of(run, agent_of(run.agent)).size <= SMALL_BYTES
         ]
@@ -440,7 +485,7 @@ class Handler:
         self, workspace: Workspace, found: Found, digest: RunDigest, pressure: Pressure, reason: str = ""
     ) -> tuple[str, ...]:
         """Prepare the recovery if there is a reason to, and return the reasons."""
-        before = _marks(self._look_file())
+        before = self.looks.marks()
         features = self._proven(workspace)
         full = pressure.should_prepare
         marks = marks_of(digest, now=time.time(), full=full, before=before, features=features)
@@ -455,7 +500,8 @@ class Handler:
                 self._ask_model(workspace, found, digest, reasons)
         per_step = found.size / max(1, digest.steps)
         due = found.size + max(LOOK_BYTES_MIN, int(LOOK_STEPS * per_step))
-        self._look_again_at(due, marks if reasons else (before or marks))
+        if self.writes:
+            self.looks.again_at(due, marks if reasons else (before or marks))
         return reasons
 
     def _ask_model(
@@ -471,18 +517,6 @@ class Handler:
             about = AskedAbout(found.native, found.agent, digest.steps, path)
             ask_later(workspace, trigger, about, {**self.given, "SEGUE_HOME": str(self.home)})
 
-    def _look_file(self) -> Path:
-        """The file that tells the installed hook when to look at this run again."""
-        return self.home / "hook" / "looks" / self.event.native
-
-    def _look_again_at(self, size: int, marks: Marks | None = None) -> None:
-        """Note at which size of its transcript the run is to be looked at."""
-        if not self.writes or not self.event.native or {"/", "\0"} & set(self.event.native):
-            return
-        with suppress(OSError, SegueError):
-            write_whole(self._look_file(), b"%d\n%s" % (size, msgspec.json.encode(marks) if marks else b""))
-            _forget_looks(self._look_file().parent)
-
     def _proven(self, workspace: Workspace) -> tuple[str, ...]:
         session = self._session(workspace)
         if session is None or not session.state.features:
@@ -495,10 +529,20 @@ class Handler:
         return self._steer(workspace) if self._leave(workspace) is not None else HookReply()
 
     def _steer(self, workspace: Workspace, *, stored: bool = True) -> HookReply:
-        """What a summary of the window should keep."""
-        if getattr(wire.hooks_of(self.event.agent), "shows_steering_again", False):
-            return HookReply(context=STEER_ALONE)
-        return self._tell(workspace, self.event, "steer", stored=stored)
+        """What a summary of the window should keep, in the words in which it was said; nothing for agents
+        that take nothing."""
+        if not traits_of(agent_of(self.event.agent)).takes_context_at_compactions:
+            return HookReply()
+        finder = runs_of(workspace).finder()
+        finder.remember()
+        own = own_run(finder, self.event)
+        words = words_to_keep(workspace, finder, own) if own is not None else ""
+        if not words:
+            return HookReply()
+        text = f"{STEER}\n{words}"
+        body = delivered.brief_body(workspace, text, kind="steer", source=self.event.source, own=True)
+        self._record_given(workspace, body, stored=stored)
+        return HookReply(context=text)
 
     def _leave(self, workspace: Workspace) -> tuple[Found, RunDigest] | None:
         """Prepare the recovery of a run that ends, or whose window is emptied; None if it is not found."""
@@ -517,7 +561,7 @@ class Handler:
         session = self._featured(workspace, session)
         if session is None:
             return HookReply()
-        from ...core.runs.done_claims import claims_done
+        from ...core.language.done_claims import claims_done
         from ..features.features import Features
 
         if self.environment.get(SUPERVISED) not in (None, "", ON_SCREEN) or not claims_done(self.event.text):
@@ -589,18 +633,13 @@ class Handler:
         return self.home / "hook" / "learnt" / sha256(key.encode(errors="replace")).hexdigest()[:24]
 
 
-def _marks(noted: Path) -> Marks | None:
-    with suppress(OSError, msgspec.DecodeError):
-        return msgspec.json.decode(read_bytes(noted).partition(b"\n")[2], type=Marks)
-    return None
-
-
-def _forget_looks(folder: Path) -> None:
-    names = os.listdir(folder)
-    if len(names) > LOOKS_MAX:
-        for name in sorted(names, key=lambda name: -os.stat(folder / name).st_mtime)[LOOKS_MAX:]:
-            with suppress(OSError):
-                os.unlink(folder / name)
+def _has_answer(finder: RunFinder, own: Found) -> bool:
+    """Whether the agent has said or called anything in a run."""
+    try:
+        digest = final(finder.reading(own), agent_of(own.agent))
+    except SegueError:
+        return False
+    return bool(digest.says or digest.calls)
 
 
 def _notice(pressure: Pressure) -> str:

@@ -24,6 +24,7 @@ from ...effects.files.atomic import file_lock
 from ...effects.files.spool import Spool, SpoolRecord, checksum
 from ...errors import SegueError, StaleVersion, StoreBusy
 from ...stores.base import Append
+from ..brief.summaries import Summaries
 from ..runs.observed import runs_of
 from ..runs.run_stream import stream_of_run
 from ..runs.unwritten_runs import UnwrittenRun
@@ -156,6 +157,9 @@ def _body(workspace: Workspace, record: SpoolRecord) -> tuple[str, ev.Body | Non
         return stream, ev.RunHooked(record.id, record.agent, record.event, total, text=text, pid=record.pid)
     folder = Path(event.cwd or "/")
     if event.side or is_off(workspace.home, folder, session_of_run(workspace, event.agent, event.native)):
+        return stream, None
+    if event.kind == "summary":
+        Summaries(workspace.home.path).note(event.native, event.text)
         return stream, None
     text = clean_text(event.text[: TEXT_CHARS * 4], what="hook", mask=workspace.repository.mask)[:TEXT_CHARS]
     return stream, ev.RunHooked(

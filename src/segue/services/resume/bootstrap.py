@@ -19,14 +19,14 @@ from typing import Any
 
 from ..._files import read_bytes
 from ...core import event_kinds as ev
+from ...core.base.page import plain
 from ...core.base.text import clean_text, slug
 from ...core.base.values import Value, count, iso, seconds_of
 from ...core.brief.manifest import Manifest, Preparation, read
-from ...core.brief.page import plain
 from ...core.features.events import CheckRan
 from ...core.resume.changes import Delta, is_plain
 from ...core.sessions.state import SessionState
-from ...core.sessions.status import hints_of, progress_of
+from ...core.sessions.status import hints_of
 from ...effects import surroundings
 from ...effects.git import repository as git
 from ...effects.git.queries import output_of
@@ -47,6 +47,8 @@ from . import prepare, scenes
 
 SECONDS_MAX = 30.0
 MARGIN_SECONDS = 2.0
+SLACK_SECONDS = 60.0
+"""A run that was written to so shortly after its manifest has done nothing that matters since."""
 """Reserved for printing and for stopping what still runs."""
 CHECKS_SECONDS = 15.0
 FILE_BYTES_MAX = 1_000_000
@@ -213,11 +215,10 @@ class _Inspection:
     def _is_outdated(self, source: Path | None) -> bool:
         assert source is not None
         written = source.stat().st_mtime
-        slack = 60.0
-        if self.state is not None and seconds_of(self.state.updated) > written + slack:
+        if self.state is not None and seconds_of(self.state.updated) > written:
             return True
         newest = newest_run(runs_of(self.workspace).finder())
-        return newest is not None and newest.changed > written + slack
+        return newest is not None and newest.changed > written + SLACK_SECONDS
 
     def _composed(self) -> Manifest:
         runs = summary_of_session(self.workspace, self.state)
@@ -231,16 +232,15 @@ class _Inspection:
         manifest, tree = self.manifest, self.workspace.working_tree
         state = self.state if self.path is None or self._is_about_session() else None
         meta = manifest.session_metadata
-        done, pending = len(manifest.completed_tasks), len(manifest.pending_tasks)
+        done = self.about.done or len(manifest.completed_tasks)
+        pending = self.about.pending or len(manifest.pending_tasks)
         phase, steps = meta.phase, [*manifest.critical_context.next_steps]
         working = manifest.active_state.current_work
-        if working:
+        if working and not working.endswith("no result yet"):
             steps.insert(0, f"Continue: {working}")
         if state is not None:
-            progress = progress_of(state)
-            done, pending = progress.done, progress.total - progress.done
             status = state_shown(self.workspace, state)
-            status += f", {done} of {progress.total} done" if progress.total else ""
+            status += f", {done} of {done + pending} done" if done + pending else ""
             project_phase = phase.partition(" (")[0] if " (" in phase else ""
             phase = f"{project_phase} ({status})" if project_phase else status
             steps = [*hints_of(state).next_actions, *steps]
@@ -248,7 +248,7 @@ class _Inspection:
         self.found.update(
             project=meta.project or tree.project_name(tree.project_key(self.workspace.settings)[0]),
             session=state.id if state else "",
-            goal=state.goal if state else meta.goal,
+            goal=meta.goal or (state.goal if state else ""),
             phase=phase or "unknown",
             done=done,
             pending=pending,

@@ -25,11 +25,12 @@ from ...core.brief.compose import compose
 from ...core.brief.facts import BriefFacts, Probe
 from ...core.brief.passages import Passage, passages
 from ...core.features.events import CheckRan
+from ...core.language.sentences import flat
 from ...core.resume import restoration as core
 from ...core.resume.restoration import Candidate, Restoration
 from ...core.runs.model import RunDigest
-from ...core.runs.sentences import flat
 from ...core.sessions import commands as do
+from ...core.sessions.declared_choices import decisions_that_hold
 from ...core.sessions.state import OBSERVER, Decision, SessionState
 from ...effects.clock import moment
 from ...effects.git import repository
@@ -61,7 +62,7 @@ if TYPE_CHECKING:
     from ...effects.git.hunks import Changes, HunkQuery
     from ...effects.notes import Library
 
-BRIEF_BYTES = (600, 1_024, 2_048)
+BRIEF_BYTES = (600, 1_024, 2_048, 4_096, 8_192)
 DECISIONS_MAX, DECISION_DAYS, SISTERS_MAX = 5, 30, 12
 MEMORIES_MAX, PLAYBOOKS_MAX, RELATED_MAX = 8, 3, 6
 OUTPUT_CHARS = 4_000
@@ -351,7 +352,7 @@ def _decided(state: SessionState, limit: int) -> Iterator[Candidate]:
 
 def _recent_decisions(state: SessionState) -> list[Decision]:
     since = moment(-86_400 * DECISION_DAYS)
-    return [one for one in reversed(list(state.decisions)) if not one.at or one.at >= since]
+    return [one for one in reversed(decisions_that_hold(state)) if not one.at or one.at >= since]
 
 
 def _decision(decision: Decision, value: float, session: str = "") -> Candidate:

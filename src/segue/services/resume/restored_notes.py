@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Sequence
 
 from ...core.base.text import visible_text
+from ...core.language.sentences import words
 from ...core.resume.restoration import Candidate, pieces_of
-from ...core.runs.sentences import words
 from ...core.sessions.state import SessionState
 from ...effects.notes import NOTE_BYTES_MAX, Library, ProjectNote, body_of
 from ...effects.redaction.redact import redact

@@ -14,7 +14,7 @@ from ...core.resume.changes_text import change_lines
 from ...core.resume.restoration import Restoration, budget_of
 from ...effects.git.scene import SceneQuery
 from ...errors import SegueError
-from ..brief.project_brief import brief_of_session
+from ..brief.project_brief import brief_of_session, told_bytes
 from ..runs.observed import runs_of
 from ..runs.sessions_shown import resumption
 from ..sessions.repository import Saved
@@ -86,7 +86,11 @@ def resume(
         saved = session.commit_trusted((resumption(session),))
         make_current(workspace, session.id)
         restored = _restored(session, budget, notes, delta) if budget is not None else None
-        brief = brief_of_session(workspace, session.id) if restored is None else ""
+        brief = (
+            ""
+            if restored is not None
+            else brief_of_session(workspace, session.id, budget=told_bytes(workspace))
+        )
         return Resumed(saved, session.state.status, delta, restored, brief, timeout, found)
 
 

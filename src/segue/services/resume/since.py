@@ -22,6 +22,7 @@ from ...agents.base import Found
 from ...core import event_kinds as ev
 from ...core.base.lazy import regex
 from ...core.base.values import iso
+from ...core.event_words import event_words
 from ...core.features.checks import glob_regex, is_literal
 from ...core.features.model import Feature
 from ...core.features.verdict import definition_of, had_passed
@@ -244,11 +245,24 @@ def _events(workspace: Workspace, state: SessionState | None, then: Scene) -> tu
     mentions = []
     for event in find_session(workspace, state.id).log(after=then.version):
         body = ev.read_body(event)
-        if body is None or event.kind in _UNMENTIONED:
+        if body is None or event.kind in _UNMENTIONED or _was_said_before(body, then):
             continue
-        text = next((v for f in body.__struct_fields__ if isinstance(v := getattr(body, f), str) and v), "")
+        if event.kind in ev.LEDGER_KINDS:
+            text = event_words(event).removeprefix("said: ").removeprefix("ledger: ")
+        else:
+            text = next(
+                (v for f in body.__struct_fields__ if isinstance(v := getattr(body, f), str) and v), ""
+            )
         mentions.append(core.Mention(event.kind, text[:200], event.actor, event.at))
     return tuple(mentions[-EVENTS_MAX:])
+
+
+def _was_said_before(body: ev.Body, then: Scene) -> bool:
+    """Whether an event only keeps what was said before the work was left."""
+    if not isinstance(body, ev.SaidKept) or not body.run:
+        return False
+    left = iso(then.at + SLACK_SECONDS)
+    return all(entry.at <= left for entry in body.entries)
 
 
 def _memories(workspace: Workspace, then: Scene) -> tuple[core.Mention, ...]:

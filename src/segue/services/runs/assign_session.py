@@ -1,12 +1,13 @@
 """Assigning runs to sessions: the one that was named, the parent run's, the working tree's current one, or a
 new one.
 
-An *undeclared* session is one whose events were all written by Segue itself (``OBSERVER``); its goal is the
-run's first request. It takes further runs only as continuations: a run that was told of it at its start, a
-fork, or work on the same branch within seven days. A run whose messages only say to go on begins no session,
-unless it was told what with. The session's id derives from the run, so that repeating a sync, even after a
-crash, finds the same session. A declared session takes runs that were active since it was created. A session
-that another living run works on is left alone.
+An *undeclared* session is one whose events were all written by Segue itself (``OBSERVER``), but for
+corrections of its ledger; its goal is the run's first request. It takes further runs only as continuations: a
+run that was told of it at its start, a fork, or work on the same branch within seven days; and only if their
+first message goes on with its work, adds to it, or is about it. Other work begins a session of its own, with
+the rules that hold in the project. A run whose messages only say to go on begins no session. The session's id
+derives from the run, so that repeating a sync, even after a crash, finds the same session. A declared session
+takes runs that were active since it was created. A session that another living run works on is left alone.
 """
 
 from __future__ import annotations
@@ -18,8 +19,13 @@ from pathlib import Path
 import msgspec
 
 from ...core.base.values import seconds_of
-from ...core.journal.event import Draft, read_body
-from ...core.runs.sentences import is_assent
+from ...core.journal.event import Draft, Event, draft, read_body
+from ...core.language.sentences import is_assent
+from ...core.ledger.events import LEDGER_KINDS, SaidKept
+from ...core.ledger.model import Entry
+from ...core.ledger.other_work import is_other_work
+from ...core.ledger.standing import rules_alone
+from ...core.runs.model import RunDigest
 from ...core.sessions.events import Created
 from ...core.sessions.state import OBSERVED, OBSERVER, OPEN, SessionState, observed_note
 from ...effects.clock import now
@@ -30,7 +36,7 @@ from ..sessions.repository import stream_of
 from ..workspace.open_session import is_archived
 from ..workspace.working_tree import WorkingTree
 from ..workspace.workspace import Workspace
-from .run import ALIVE_SECONDS, WENT_ON_SECONDS, Run
+from .run import ALIVE_SECONDS, WENT_ON_SECONDS, Run, opening_of
 from .run_stream import brief_given
 
 CONTINUED_DAYS = 7.0
@@ -62,9 +68,14 @@ class SessionAssigner:
         self._merged: dict[str, str] = {}
         """Sessions of other rows of the same runs, by the runs' keys."""
         self._sessions: dict[tuple[str, str], str] = {}
+        self._openings: dict[str, list[str]] = {}
+        """What was asked first in the runs of sessions, of which the ledger may know nothing yet."""
         """Sessions by agent and the agent's own id of the run."""
         self._trails: list[Trail] = []
         self._appends: dict[str, list[Draft]] = {}
+        self.came_after: dict[str, str] = {}
+        """Of sessions that were begun: the one before in the same working tree that was begun with them, so
+        that its rules are not known yet."""
         self._undeclared: dict[str, bool] = {}
         self._states: dict[str, SessionState | None] = {}
         self._trees: dict[str, WorkingTree] = {}
@@ -123,15 +134,21 @@ class SessionAssigner:
         if not run.goal:
             return ""
         given = brief_given(self._workspace.store, run.agent, run.id)
+        goes_on = is_assent(run.opening or run.goal)
         if given is None:
-            return next(self._candidates(run, goes_on=is_assent(run.goal)), "") or self._new(run, run.goal)
+            return next(self._candidates(run, goes_on=goes_on), "") or self._new(run, run.goal)
         told = given.session if self._state(given.session) is not None else ""
-        held = " ".join(given.holds.goal.split())
-        goes_on = is_assent(run.goal) or held.startswith(run.goal)
-        if told and self._takes(told, run, given.runs if goes_on else ()):
+        if told and self._is_its_work(told, run) and self._takes(told, run, given.runs):
             return told
-        goal = held if is_assent(run.goal) else run.goal
-        return next(self._candidates(run, given.runs, goes_on=goes_on), "") or self._new(run, goal)
+        return next(self._candidates(run, given.runs, goes_on=goes_on), "") or self._new(run, run.goal)
+
+    def _is_its_work(self, session: str, run: Run) -> bool:
+        state = self._state(session)
+        opening = run.opening or run.goal
+        if state is not None and state.said:
+            return is_work_of(state, opening)
+        asked = [Entry(text, "request", text) for text in self._openings.get(session, ())]
+        return not opening or is_assent(opening) or not asked or not is_other_work(opening, asked)
 
     def _candidates(self, run: Run, told: Sequence[str] = (), *, goes_on: bool) -> Iterator[str]:
         """The sessions that a run may belong to: the current one if it is declared, and those of the runs
@@ -148,7 +165,9 @@ class SessionAssigner:
                 continue
             if not goes_on and (_overlap(trail, run) or self._took_up_others(trail, run)):
                 continue
-            if self._continues(trail, run, root) and self._takes(trail.session, run, told if goes_on else ()):
+            if not self._continues(trail, run, root) or not self._takes(trail.session, run, told):
+                continue
+            if goes_on or self._is_its_work(trail.session, run):
                 yield trail.session
 
     def _took_up_others(self, trail: Trail, run: Run) -> bool:
@@ -186,6 +205,7 @@ class SessionAssigner:
     def _follow(self, run: Run, session: str) -> None:
         self._sessions[(run.agent, run.id)] = session
         if not run.side:
+            self._openings.setdefault(session, []).append(run.opening or run.goal)
             living = _lives(run)
             began, last = seconds_of(run.began), seconds_of(run.last)
             root = self._root_of(run)
@@ -222,7 +242,7 @@ class SessionAssigner:
             return True
         if session not in self._undeclared:
             events = self._workspace.store.read(stream_of(session))
-            self._undeclared[session] = bool(events) and all(event.actor == OBSERVER for event in events)
+            self._undeclared[session] = is_undeclared(events)
         return self._undeclared[session]
 
     # -- beginning -----------------------------------------------------------------------------
@@ -248,7 +268,21 @@ class SessionAssigner:
         outcome = do.decide_all(SessionState(), clean, at=run.began or now(), actor=OBSERVER, run="")
         assert not isinstance(outcome, do.Refusal)
         self._appends[session] = list(outcome.drafts)
+        if rules := self._rules_here(run, session):
+            at = run.began or now()
+            self._appends[session].append(draft(SaidKept(entries=rules), at=at, actor=OBSERVER))
         return session
+
+    def _rules_here(self, run: Run, session: str) -> list[Entry]:
+        """The rules of the work before, with what softens them: they hold for the project."""
+        root = self._root_of(run)
+        before = [trail for trail in reversed(self._trails) if trail.root == root and trail.key != run.key]
+        if before and before[0].session in self._appends:
+            self.came_after[session] = before[0].session
+        state = next((state for trail in before if (state := self._state(trail.session)) is not None), None)
+        if state is None:
+            return []
+        return rules_alone(state.said)
 
     def commit(self) -> list[str]:
         """Write the new sessions, all or none, and return their ids. In working trees without a declared
@@ -286,6 +320,37 @@ class SessionAssigner:
                 return  # somebody chose a session in the meantime
             if root == str(self._workspace.working_tree.root):
                 self._workspace.working_tree.tree(fresh=True)
+
+
+def is_undeclared(events: Sequence[Event]) -> bool:
+    """Whether nobody declared anything in a session with these events: Segue began it for a run. Who corrects
+    the ledger says what was said, and not that the work has one session from now on."""
+    return bool(events) and all(event.actor == OBSERVER or event.kind in LEDGER_KINDS for event in events)
+
+
+def session_gone_on_with(workspace: Workspace, digest: RunDigest, *, is_here: bool) -> str:
+    """The session that a run which nobody filed yet goes on with: the one that is current in its working
+    tree, unless it is over, too old, or the run is about something else; empty if there is none."""
+    opening = opening_of(digest)
+    if not is_here or not opening:
+        return ""
+    try:
+        current = workspace.current_session()
+        state = workspace.repository.state(current) if current else None
+    except SegueError:
+        return ""
+    if state is None or state.status not in OPEN or seconds_of(state.created) > digest.last:
+        return ""
+    if digest.began - seconds_of(state.updated) > 86_400 * CONTINUED_DAYS:
+        return ""
+    return state.id if is_work_of(state, opening) else ""
+
+
+def is_work_of(state: SessionState, opening: str) -> bool:
+    """Whether a run goes on with the work of a session, as far as its first message tells."""
+    if not opening or is_assent(opening) or not state.said:
+        return True
+    return not is_other_work(opening, state.said.flat())
 
 
 def close_empty_session(workspace: Workspace, session: str) -> None:

@@ -21,8 +21,9 @@ from ...agents.base import Agent, Found
 from ...core.base.canonical import sha256
 from ...core.base.lazy import msgpack_decoder
 from ...core.runs.digest import decode, encode
+from ...core.runs.hearing import Hearing
 from ...effects.redaction import RULES_VERSION
-from .read_transcript import Reading, masked as masked_digest
+from .read_transcript import Reading, masked as masked_digest, masked_hearing
 
 FORMAT = 1
 CHECK_BYTES = 4096
@@ -55,9 +56,12 @@ class StoredReading(msgspec.Struct, array_like=True):
     stamp: FileStamp
     check: bytes
     masked_by: int = 0
+    heard: bytes = b""
+    """What waits for the ledger of the run's session."""
 
 
 _decoder = msgpack_decoder(StoredReading)
+_hearings = msgpack_decoder(Hearing)
 
 
 def stamp_of(found: Found, agent: Agent) -> FileStamp:
@@ -106,7 +110,7 @@ def packed(reading: Reading, stamp: FileStamp, agent: Agent) -> bytes:
     stored = StoredReading(
         FORMAT, reading.agent, reading.path, reading.native, reading.offset, reading.kept,
         encode(masked_digest(reading.digest)), reading.malformed, reading.skipped, reading.torn, stamp, check,
-        RULES_VERSION,
+        RULES_VERSION, msgspec.msgpack.encode(masked_hearing(reading.hearing)),
     )  # fmt: skip
     return msgspec.msgpack.encode(stored)
 
@@ -127,9 +131,25 @@ def reading_of(stored: StoredReading | None) -> Reading | None:
     if stored is None or (digest := decode(stored.digest)) is None:
         return None
     return Reading(
-        stored.agent, stored.path, stored.native, stored.offset, stored.kept, digest, stored.malformed,
-        stored.skipped, stored.torn, masked_by=stored.masked_by,
+        stored.agent, stored.path, stored.native, stored.offset, stored.kept, digest, _hearing(stored),
+        stored.malformed, stored.skipped, stored.torn, masked_by=stored.masked_by,
     )  # fmt: skip
+
+
+def _hearing(stored: StoredReading) -> Hearing:
+    return _hearings.decode(stored.heard) if stored.heard else Hearing()
+
+
+def without_sayings(body: bytes) -> bytes:
+    """A stored reading whose sayings are in the ledger by now."""
+    stored = unpacked(body)
+    if stored is None or not stored.heard:
+        return body
+    hearing = _hearing(stored)
+    if not hearing.waiting:
+        return body
+    hearing.waiting = []
+    return msgspec.msgpack.encode(msgspec.structs.replace(stored, heard=msgspec.msgpack.encode(hearing)))
 
 
 def is_continued(stored: StoredReading, now: FileStamp, agent: Agent) -> bool:

@@ -21,7 +21,9 @@ from ...agents import agent as agent_of, agents, conversation_formats, traits_of
 from ...agents.base import HEADS_MAX, Agent, Found, SearchScope
 from ...core.base.lazy import regex
 from ...core.base.record_lines import PassedLines, record_lines
-from ...core.runs.digest import decode, encode, fold, take
+from ...core.base.values import seconds_of
+from ...core.ledger.sayings import Saying
+from ...core.runs.digest import decode, encode, fold
 from ...core.runs.events import BriefGiven
 from ...core.runs.model import RunDigest
 from ...core.runs.steps import Call, Report, Result, Step
@@ -32,13 +34,14 @@ from ...effects.processes.identity import ancestors, host_name, is_alive, open_f
 from ...errors import SegueError
 from ...stores.base import RunRow, Runs
 from . import cursor
-from .read_transcript import Clean, Reading, read, read_on, unreadable
-from .run import key_of, lead_of, run_in
+from .read_transcript import Clean, Reading, read, read_on, sayings_of, unreadable
+from .run import facts_of, key_of, lead_of, run_in
 from .shared_copies import SharedCopies
 from .unwritten_runs import UnwrittenRuns
 
 ASKING_SECONDS = 120.0
 """How old the call of this very command can be in the transcript that gave it."""
+_END_BYTES = 16_384
 _TAIL_BYTES = 65_536
 _SEGUE = regex(r"(?:^|[\s;&|(/])segue\s")
 _LOOKAHEAD = 32
@@ -69,6 +72,8 @@ class RunFinder:
         self._cached: list[Found] | None = None
         self._rest: Iterator[Found] = iter(())
         self._readings: dict[str, Reading] = {}
+        self.asking = ""
+        """The id of the run that is about to be told something: what it says is not told to itself."""
         self.digests: dict[str, RunDigest] = {}
         """A cache of masked digests."""
         self.briefs: dict[str, BriefGiven | None] = {}
@@ -237,6 +242,26 @@ class RunFinder:
             return False
         return any(_SEGUE.search(f"{command} ") for command in waiting.values())
 
+    def last_active(self, found: Found) -> float:
+        """When something last happened in a run, by its own records; by its file where those say nothing. Of
+        a file in lines that was not read before, only the end is read."""
+        agent = agent_of(found.agent)
+        if agent.form != "lines" or not found.size:
+            return found.changed
+        row = self.row(found)
+        facts = facts_of(row) if row is not None else None
+        if (
+            facts is not None
+            and facts.run.last
+            and cursor.is_unchanged(facts.stamp, cursor.stamp_of(found, agent), agent)
+        ):
+            return min(found.changed, seconds_of(facts.run.last))
+        try:
+            times = [step.at for step in last_steps(found, agent, _END_BYTES) if step.at]
+        except (OSError, SegueError):
+            return found.changed
+        return min(found.changed, max(times)) if times else found.changed
+
     # -- reading -------------------------------------------------------------------------------
 
     def reading(self, found: Found, clean: Clean | None = None) -> Reading:
@@ -287,6 +312,20 @@ class RunFinder:
             return digest
         seen = self.unwritten.prompts(found.agent, found.native)
         return fold(seen, decode(encode(digest))) if seen else digest
+
+    def sayings(self, found: Found) -> list[Saying]:
+        """What a run said that is not in the ledger yet; of one that died before its prompt was written, what
+        hooks saw. Raises SegueError."""
+        reading = self.reading(found)
+        if not (reading.digest.prompts or reading.digest.calls):
+            reading = self.prompted(found) or reading
+        return sayings_of(reading, agent_of(found.agent))
+
+    def prompted(self, found: Found) -> Reading | None:
+        """A run as hooks saw it; None if they saw no prompt in it."""
+        if self.unwritten is None or found.parent:
+            return None
+        return self.unwritten.prompted(found)
 
     def steps(self, found: Found, clean: Clean | None = None) -> Iterator[Step]:
         """The steps of a run, in order, from the transcript or its copy."""
@@ -361,7 +400,7 @@ def read_blocks(blocks: Iterator[bytes], found: Found, agent: Agent) -> Reading:
     reading = Reading(agent.name, found.path, found.native)
     reader, passed = agent.reader(), PassedLines()
     if agent.form != "lines":
-        reading.digest = fold(reader.read(b"".join(blocks)))
+        reading.start_over(reader.read(b"".join(blocks)))
         blocks = iter(())
     for block in blocks:
         if not block.endswith(b"\n"):
@@ -369,7 +408,7 @@ def read_blocks(blocks: Iterator[bytes], found: Found, agent: Agent) -> Reading:
             break
         for record in record_lines(block, passed):
             for step in reader.read(bytes(record)):
-                take(reading.digest, step)
+                reading.take(step)
     reading.kept = reader.keep()
     reading.malformed = reader.malformed + passed.malformed
     reading.skipped = reader.skipped + passed.skipped

@@ -16,8 +16,11 @@ import msgspec
 from ..._files import open_file
 from ...agents import agent as agent_of, recognise, recognise_own_format
 from ...agents.base import HEAD_BYTES, Agent
+from ...core.base.lazy import json_decoder, msgpack_decoder
 from ...core.base.record_lines import PassedLines, record_lines
+from ...core.ledger.sayings import Saying
 from ...core.runs.digest import decode, encode, fold, take
+from ...core.runs.hearing import Hearing, hear, heard_now
 from ...core.runs.model import RunDigest
 from ...core.runs.steps import Step
 from ...effects.files.growing_file import chunks
@@ -39,11 +42,23 @@ class Reading(msgspec.Struct):
     offset: int = 0  # bytes that are in the digest; for a document, its size
     kept: Any = None  # what the agent's reader needs to continue
     digest: RunDigest = msgspec.field(default_factory=RunDigest)
+    hearing: Hearing = msgspec.field(default_factory=Hearing)
     malformed: int = 0
     skipped: int = 0
     torn: bytes = b""  # a last line without its newline
     seen: dict[int, bytes] = {}  # offsets that this process read up to, with the bytes before them
     masked_by: int = 0  # the version of the rules that masked the whole digest; 0 after more was read
+
+    def take(self, step: Step) -> None:
+        """Take the next step."""
+        take(self.digest, step)
+        hear(self.hearing, self.digest, step)
+
+    def start_over(self, steps: Iterable[Step]) -> None:
+        """Take all steps of a document, which is read as a whole each time."""
+        self.digest, self.hearing = RunDigest(), Hearing()
+        for step in steps:
+            self.take(step)
 
 
 def recognised(path: Path, name: str = "", *, own_formats: bool = False) -> Agent:
@@ -106,7 +121,7 @@ def read_on(reading: Reading, agent: Agent, clean: Clean | None = None, also: Al
     TranscriptUnreadable."""
     path, reading.masked_by = Path(reading.path), 0
     reader = agent.reader(reading.kept)
-    digest, passed = reading.digest, PassedLines()
+    passed = PassedLines()
     try:
         if agent.form == "lines":
             reader.malformed = reading.malformed
@@ -114,7 +129,7 @@ def read_on(reading: Reading, agent: Agent, clean: Clean | None = None, also: Al
             for block in _blocks(reading, path, clean):
                 for line in record_lines(block, passed):
                     for step in read_view(line):
-                        take(digest, step)
+                        reading.take(step)
                         if also is not None:
                             also(step)
         else:
@@ -122,7 +137,7 @@ def read_on(reading: Reading, agent: Agent, clean: Clean | None = None, also: Al
             if clean is not None:
                 record = clean(record)
             steps = reader.read(record)
-            reading.digest = fold(steps if also is None else _tee(steps, also))
+            reading.start_over(steps if also is None else _tee(steps, also))
             reading.offset = len(record)
     except OSError as fault:
         raise unreadable(path, fault.strerror or "it cannot be opened") from fault
@@ -158,6 +173,33 @@ def final(reading: Reading, agent: Agent) -> RunDigest:
         return reading.digest
     copy = decode(encode(reading.digest)) or RunDigest()
     return fold(agent.reader(reading.kept).read(reading.torn), copy)
+
+
+def sayings_of(reading: Reading, agent: Agent) -> list[Saying]:
+    """What a run said that is not in the ledger yet, masked, with that of a last line without a newline."""
+    if reading.torn:
+        reading = msgspec.structs.replace(
+            reading,
+            digest=decode(encode(reading.digest)) or RunDigest(),
+            hearing=_hearings.decode(msgspec.msgpack.encode(reading.hearing)),
+        )
+        for step in agent.reader(reading.kept).read(reading.torn):
+            reading.take(step)
+    now = heard_now(reading.hearing, reading.digest)
+    encoded = msgspec.json.encode(now)
+    clean = redact_bytes(encoded)
+    return now if clean == encoded else _sayings.decode(clean)
+
+
+_hearings = msgpack_decoder(Hearing)
+_sayings = json_decoder(list[Saying])
+
+
+def masked_hearing(hearing: Hearing) -> Hearing:
+    """What waits for the ledger with secrets masked."""
+    encoded = msgspec.json.encode(hearing)
+    clean = redact_bytes(encoded)
+    return hearing if clean == encoded else msgspec.json.decode(clean, type=Hearing)
 
 
 def masked_reading(reading: Reading, digest: RunDigest) -> RunDigest:

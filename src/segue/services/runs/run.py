@@ -14,10 +14,10 @@ from ...agents.base import UNKNOWN_LEAD, Found, Sign
 from ...core.base.canonical import sha256
 from ...core.base.lazy import msgpack_decoder
 from ...core.base.values import Value, iso, seconds_of
+from ...core.language.sentences import clip, is_assent
+from ...core.runs.brief_text import users_part
 from ...core.runs.digest import FORMAT
-from ...core.runs.inherited import users_part
 from ...core.runs.model import RunDigest
-from ...core.runs.sentences import is_assent
 from ...core.usage.counted_responses import RunUsage
 from ...effects.processes.identity import host_name, start_of
 from ...stores.base import RunRow
@@ -32,7 +32,7 @@ WENT_ON_SECONDS = 10.0
 """A run that did something so long after the next one began had not stopped then."""
 OVER = ("ended", "crashed")
 """The statuses that stay until the transcript changes."""
-GOAL_CHARS = 160
+GOAL_CHARS, OPENING_CHARS = 160, 600
 SUBSTANTIAL_CHARS = 12
 DIGEST_FIELDS = ("branch", "model", "context", "window", "stretches", "compactions", "steps", "calls")
 """The fields of a run that are the same in its digest."""
@@ -66,7 +66,9 @@ class Run(Value):
     window: int = 0
     """Size of the window; 0 if unknown."""
     goal: str = ""
-    """The beginning of the first prompt, masked."""
+    """The beginning of the first prompt that says something, masked."""
+    opening: str = ""
+    """The beginning of the very first prompt, masked."""
     parent: str = ""
     """The id of the run that it was forked from, or whose sub-agent it is."""
     side: bool = False
@@ -146,6 +148,7 @@ def run_of(
         ended=ending(left, sign, now - _active(left, found, digest.last), side=bool(found.parent)),
         left=left,
         goal=goal_of(digest),
+        opening=opening_of(digest),
         parent=parent,
         side=bool(found.parent),
         malformed=reading.malformed,
@@ -162,17 +165,25 @@ def run_of(
 
 def goal_of(digest: RunDigest) -> str:
     """The first prompt of the user with some content, as one line; if all only say to go on, what the run
-    inherited, or that word; if the user said nothing, the title that the agent gave it."""
+    was told of, or that word; if the user said nothing, the title that the agent gave it."""
     first = [digest.first_prompt.text] if digest.first_prompt else []
     typed = (*first, *(words.text for words in digest.prompts))
     prompts = [text for said in typed if (text := " ".join(users_part(said).split()))]
     named = [text for text in prompts if not is_assent(text)]
     wanted = [text for text in named if len(text) >= SUBSTANTIAL_CHARS and " " in text]
-    inherited = " ".join(digest.inherited.goal.split()) if typed else ""
-    text = next(filter(None, (*wanted, *named, inherited, *prompts, digest.title)), "")
-    if len(text) <= GOAL_CHARS:
-        return text
-    return text[:GOAL_CHARS].rpartition(" ")[0] or text[:GOAL_CHARS]
+    told = " ".join((digest.told or "").split()) if typed else ""
+    text = next(filter(None, (*wanted, *named, told, *prompts, digest.title)), "")
+    return _beginning(text, GOAL_CHARS)
+
+
+def opening_of(digest: RunDigest) -> str:
+    """The beginning of the first prompt of the user, in its lines: a list is known by them."""
+    first = digest.first_prompt.text if digest.first_prompt else ""
+    return clip(users_part(first).strip(), OPENING_CHARS)
+
+
+def _beginning(text: str, most: int) -> str:
+    return text if len(text) <= most else text[:most].rpartition(" ")[0] or text[:most]
 
 
 def is_empty(digest: RunDigest) -> bool:
@@ -276,6 +287,8 @@ class RunFacts(msgspec.Struct):
     """The format of the digest."""
     usage: bytes = b""
     """What the run used, see ``stored_usage``; empty if a version wrote it that did not count that."""
+    unsaid: bool = False
+    """Whether something that was said in it waits for the ledger of a session."""
 
 
 class _Ending(msgspec.Struct, gc=False):
@@ -302,9 +315,11 @@ def usage_in(stored: bytes) -> RunUsage | None:
         return None
 
 
-def row_of(run: Run, stamp: FileStamp, reading: bytes | None, usage: bytes = b"") -> RunRow:
+def row_of(
+    run: Run, stamp: FileStamp, reading: bytes | None, usage: bytes = b"", *, unsaid: bool = False
+) -> RunRow:
     """The row under which a run is stored; ``usage`` is what it used, see ``stored_usage``."""
-    facts = msgspec.msgpack.encode(RunFacts(run, stamp, usage=usage))
+    facts = msgspec.msgpack.encode(RunFacts(run, stamp, usage=usage, unsaid=unsaid))
     last = seconds_of(run.last)
     return RunRow(
         run.key, run.agent, run.id, run.project, run.session, run.path, run.cwd, last, facts, reading

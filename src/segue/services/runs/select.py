@@ -9,23 +9,32 @@ identify a run then.
 
 from __future__ import annotations
 
+import heapq
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from itertools import islice
 from pathlib import Path
+
+from msgspec.structs import replace
 
 from ...agents import agent as agent_of, agent_name
 from ...agents.base import Found
 from ...errors import UnknownRun, UsageError
+from . import cursor
 from .discovery import RunFinder, found_of
 from .duplicates import RunsSeen
-from .run import refreshed, run_in
+from .run import facts_of, refreshed, run_in
 
 _NAMED_MAX = 8
 LOOKED_AT = 64
 """Among how many runs one of this working tree is looked for."""
 ELSEWHERE_SECONDS = 7 * 86_400.0
 """A run of another worktree is meant if it is newer by this than the newest of this one."""
+
+NEWEST_MAX = 16
+"""How many of the newest runs are looked at."""
+NEWEST_BYTES_MAX = 4 << 20
+"""How much of them is read at once; what is left waits for the next time, or for `segue sync`."""
 
 EVERY_RUN = "segue runs --all --limit 0"
 
@@ -44,7 +53,7 @@ def runs_meant(
 
     ``session`` leaves out runs that belong to another session. ``but`` is a predicate for runs to leave out:
     ``finder.is_caller`` for the one that gave the present command."""
-    for found in finder.found(agent):
+    for found in by_activity(finder, finder.found(agent)):
         if not can_be_meant(found):
             continue
         if session:
@@ -53,6 +62,19 @@ def runs_meant(
                 continue
         if but is None or not but(found):
             yield found
+
+
+def by_activity(finder: RunFinder, runs: Iterable[Found]) -> Iterator[Found]:
+    """Runs by when something last happened in them, the newest first, with that time as ``changed``. They are
+    given by the times of their files, which are later than that where a file was copied or touched."""
+    waiting: list[tuple[float, int, Found]] = []
+    for number, found in enumerate(runs):
+        while waiting and -waiting[0][0] >= found.changed:
+            yield heapq.heappop(waiting)[2]
+        last = finder.last_active(found)
+        heapq.heappush(waiting, (-last, number, replace(found, changed=last)))
+    while waiting:
+        yield heapq.heappop(waiting)[2]
 
 
 def newest_run(
@@ -191,3 +213,20 @@ def _with_id(finder: RunFinder, id: str) -> list[Found]:
             meant = same or found
             hits.setdefault((meant.agent, meant.native), meant)
     return [found for found in hits.values() if found.native == wanted] or list(hits.values())
+
+
+def newest_unread(finder: RunFinder) -> list[Found]:
+    """The newest runs with something new, as far as they are read at once."""
+    new, left = [], NEWEST_BYTES_MAX
+    for found in islice(finder.found(), NEWEST_MAX):
+        row = finder.row(found)
+        facts = facts_of(row) if row is not None else None
+        stamp = cursor.stamp_of(found, agent_of(found.agent))
+        is_told = facts is not None and bool(facts.run.goal or facts.run.calls)
+        if is_told and facts and cursor.is_unchanged(facts.stamp, stamp, agent_of(found.agent)):
+            continue
+        left -= max(0, stamp.size - (facts.stamp.size if facts is not None else 0))
+        if left < 0:
+            break
+        new.append(found)
+    return new

@@ -13,7 +13,6 @@ import os
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
-from itertools import islice
 from pathlib import Path
 
 import msgspec
@@ -36,8 +35,10 @@ from .cursor import FileStamp
 from .discovery import found_of
 from .duplicates import RunsSeen
 from .observed import runs_of
-from .read_transcript import recognised
+from .read_transcript import recognised, sayings_of
 from .run import Run, RunFacts, facts_of, goal_of, lead_of, refreshed, row_of, run_of, stored_usage
+from .said import decode_sayings, encode_sayings, keep_said
+from .select import newest_unread
 from .shared_copies import Unreadable, forget, share_runs
 from .sync_workers import NO_JOB, ImportedTranscript, Job, JobQueue, TranscriptImporter, Worker
 
@@ -46,10 +47,6 @@ FORK_BYTES_MIN = 4 << 20
 """With less to read, another process is not worth its start."""
 SAVE_SECONDS = 2.0
 """How often copies and rows are stored: a kill costs no more than that, and the transcript being read."""
-NEWEST_MAX = 16
-"""How many of the newest runs are looked at before they are listed."""
-NEWEST_BYTES_MAX = 4 << 20
-"""How much of them is read then; what is left waits for a hook or `segue sync`."""
 
 
 class Synced(Value):
@@ -108,19 +105,7 @@ def take_in_newest(workspace: Workspace) -> None:
     if workspace.only_looks:
         return
     with suppress(SegueError, OSError):
-        finder = runs_of(workspace).finder()
-        new, left = [], NEWEST_BYTES_MAX
-        for found in islice(finder.found(), NEWEST_MAX):
-            row = finder.row(found)
-            facts = facts_of(row) if row is not None else None
-            stamp = cursor.stamp_of(found, agent_of(found.agent))
-            is_told = facts is not None and bool(facts.run.goal or facts.run.calls)
-            if is_told and facts and cursor.is_unchanged(facts.stamp, stamp, agent_of(found.agent)):
-                continue
-            left -= max(0, stamp.size - (facts.stamp.size if facts is not None else 0))
-            if left < 0:
-                break
-            new.append(found)
+        new = newest_unread(runs_of(workspace).finder())
         if new:
             sync(workspace, found=new, wait_seconds=0.1)
 
@@ -284,7 +269,10 @@ class _Sync:
                 found = jobs[result.job].found
                 self.unreadable.append(Unreadable(found.agent, found.path, result.fault))
             elif result.run is not None:
-                result.run = self._with_goal_seen(result.run, jobs[result.job].found)
+                found = jobs[result.job].found
+                result.run = self._with_goal_seen(result.run, found)
+                if result.run.goal and not result.said and not result.run.side:
+                    result.said = self._said_to_hooks(found)
         return [result for result in imports.results if result.run is not None]
 
     def _with_goal_seen(self, run: Run, found: Found) -> Run:
@@ -294,13 +282,19 @@ class _Sync:
             return run
         return msgspec.structs.replace(run, goal=goal_of(self.finder.with_prompts_seen(found, RunDigest())))
 
+    def _said_to_hooks(self, found: Found) -> bytes:
+        """What a run said that died before its prompt was written."""
+        seen = self.finder.prompted(found)
+        return encode_sayings(sayings_of(seen, agent_of(found.agent))) if seen is not None else b""
+
     def _seen_by_hooks(self, found: Found) -> ImportedTranscript:
         """A run whose agent died before it wrote anything."""
         reading, agent = self.finder.reading(found), agent_of(found.agent)
         run = run_of(found, reading, reading.digest, host=self.finder.host, now=time.time())
         run = msgspec.structs.replace(run, present=False, written=False)
         packed, usage = cursor.packed(reading, FileStamp(), agent), stored_usage(reading.digest.usage)
-        return ImportedTranscript(NO_JOB, run, reading=packed, usage=usage)
+        said = encode_sayings(sayings_of(reading, agent))
+        return ImportedTranscript(NO_JOB, run, reading=packed, usage=usage, said=said)
 
     # -- storing -------------------------------------------------------------------------------
 
@@ -338,7 +332,7 @@ class _Sync:
     def _row(self, imported: ImportedTranscript, session: str, parent: str) -> RunRow:
         assert imported.run is not None
         run = msgspec.structs.replace(imported.run, project=self.project, session=session, parent=parent)
-        return row_of(run, imported.stamp, imported.reading, imported.usage)
+        return row_of(run, imported.stamp, imported.reading, imported.usage, unsaid=bool(imported.said))
 
     def _store(self, imported: list[ImportedTranscript], same: list[tuple[Found, RunFacts]]) -> list[str]:
         """Assign sessions to runs, then store the rows of those that were read or whose status has changed.
@@ -374,20 +368,18 @@ class _Sync:
             leads[run.key] = assigner.lead_of(run)
             sessions[run.key] = assigner.session_of(msgspec.structs.replace(run, parent=leads[run.key]))
         begun = assigner.commit()
+        self._keep_said(imported, sessions, assigner.came_after)
         rows = [
             self._row(result, sessions[result.run.key], leads[result.run.key])
             for result in imported
             if result.run is not None
         ]
-        for _, facts in same:
-            key = facts.run.key
-            named = {
-                "session": sessions.get(key, facts.run.session),
-                "parent": leads.get(key, facts.run.parent),
-            }
-            present = msgspec.structs.replace(unchanged[key], **named)
-            if present != facts.run:
-                rows.append(row_of(present, facts.stamp, None, facts.usage))
+        rows += (
+            row
+            for found, facts in same
+            if (row := self._row_if_changed(found, facts, unchanged[facts.run.key], sessions, leads))
+            is not None
+        )
         if rows:
             runs_of(self.workspace).runs.put(rows)
         self._drop(twins)
@@ -399,6 +391,47 @@ class _Sync:
             copied = {key: session for key, session in sessions.items() if key in archived or key in runs}
             self.archive.name_sessions({k: s for k, s in copied.items() if archived.get(k, "") != s})
         return begun
+
+    def _row_if_changed(
+        self, found: Found, facts: RunFacts, run: Run, sessions: Mapping[str, str], leads: Mapping[str, str]
+    ) -> RunRow | None:
+        """The row of a run whose transcript is as it was, if anything else about it has changed."""
+        key = facts.run.key
+        named = {
+            "session": sessions.get(key, facts.run.session),
+            "parent": leads.get(key, facts.run.parent),
+        }
+        present = msgspec.structs.replace(run, **named)
+        if present.goal and not facts.run.goal:
+            said = decode_sayings(self._said_to_hooks(found))
+            keep_said(self.workspace, {key: present.session}, [(present, said)])
+        waiting = self._keep_waiting(present, facts)
+        if present == facts.run and waiting is None:
+            return None
+        unsaid = facts.unsaid and waiting is None
+        return row_of(present, facts.stamp, waiting, facts.usage, unsaid=unsaid)
+
+    def _keep_said(
+        self, imported: list[ImportedTranscript], sessions: Mapping[str, str], came_after: Mapping[str, str]
+    ) -> None:
+        """Bring what runs said into the ledgers of their sessions; what is there no longer waits in a row."""
+        said = [(one.run, decode_sayings(one.said)) for one in imported if one.run is not None]
+        in_order = sorted(said, key=lambda pair: pair[0].began)
+        kept = keep_said(self.workspace, sessions, in_order, came_after)
+        for result in imported:
+            if result.run is not None and result.run.key in kept:
+                result.said, result.reading = b"", cursor.without_sayings(result.reading)
+
+    def _keep_waiting(self, run: Run, facts: RunFacts) -> bytes | None:
+        """Bring what waits in the row of an unchanged run into the ledger of its session; the reading without
+        it, or None if nothing waits or it could not be kept."""
+        row = runs_of(self.workspace).runs.get(run.key) if facts.unsaid and run.session else None
+        reading = cursor.reading_of(cursor.unpacked(row.reading)) if row is not None else None
+        if row is None or not row.reading or reading is None:
+            return None
+        said = sayings_of(reading, agent_of(run.agent))
+        is_kept = keep_said(self.workspace, {run.key: run.session}, [(run, said)])
+        return cursor.without_sayings(row.reading) if is_kept else None
 
     def _drop(self, twins: Mapping[str, RunRow]) -> None:
         """Remove rows and copies of runs that are stored under another key by now."""

@@ -26,8 +26,9 @@ from ...effects.redaction.redact import redact_bytes
 from ...errors import AgentError, SegueError
 from . import cursor
 from .cursor import FileStamp
-from .read_transcript import Reading, final, read_on
+from .read_transcript import Reading, final, read_on, sayings_of
 from .run import Run, key_of, run_of, stored_usage
+from .said import encode_sayings
 
 QUEUED_MAX = 4096
 """More numbers would not fit into the smallest pipe."""
@@ -59,6 +60,8 @@ class ImportedTranscript(msgspec.Struct):
     """What the run used, as its row has it."""
     size: int = 0
     """How many bytes were read."""
+    said: bytes = b""
+    """What the run said that is not in the ledger of its session; empty for a sub-agent's."""
     fault: str = ""
 
 
@@ -118,9 +121,12 @@ class TranscriptImporter:
                 )
             if sum(map(len, self._chunks.values())) > FLUSH_BYTES:
                 self.flush()
+        if run.side:
+            reading.hearing.waiting = []  # its prompts are the words of the agent that sent it
+        said = encode_sayings(sayings_of(reading, agent)) if not run.side else b""
         packed = cursor.packed(reading, job.stamp, agent)
-        usage = stored_usage(digest.usage)
-        return ImportedTranscript(index, run, job.stamp, packed, usage, max(0, reading.offset - start))
+        usage, size = stored_usage(digest.usage), max(0, reading.offset - start)
+        return ImportedTranscript(index, run, job.stamp, packed, usage, size, said=said)
 
     def _starting_point(self, job: Job, key: str, agent: Agent) -> tuple[Reading, Copy | None]:
         """Where to continue reading: at the cursor if cursor, file and copy agree, else at the start."""

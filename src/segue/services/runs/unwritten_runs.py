@@ -20,7 +20,6 @@ from ..._files import read_bytes
 from ...agents import agent as agent_of
 from ...agents.base import Found, SearchScope
 from ...core.base.values import Value
-from ...core.runs.digest import fold
 from ...core.runs.steps import Start, Step
 from ...effects.files.atomic import write_whole
 from ...effects.processes.identity import start_of
@@ -102,13 +101,19 @@ class UnwrittenRuns:
     def steps(self, found: Found) -> list[Step]:
         """What hooks saw of a run that is one of these; empty if it is not, or nothing is known."""
         run = self._named(self._folder / key_of(found.agent, found.native, found.path))
-        prompts = self.prompts(run.agent, run.native) if run is not None else []
+        return self._seen(found) if run is not None else []
+
+    def _seen(self, found: Found) -> list[Step]:
+        prompts = self.prompts(found.agent, found.native)
         return [Start(prompts[0].at, "start", found.native, found.cwd), *prompts] if prompts else []
 
     def reading(self, found: Found) -> Reading | None:
         """A run as hooks saw it; None if it is none of these."""
-        steps = self.steps(found)
-        return Reading(found.agent, found.path, found.native, digest=fold(steps)) if steps else None
+        return _reading(found, self.steps(found))
+
+    def prompted(self, found: Found) -> Reading | None:
+        """Any run as hooks saw it; None if they saw no prompt."""
+        return _reading(found, self._seen(found))
 
     def prompts(self, agent: str, native: str) -> list[Step]:
         """What hooks saw the user type in a run; empty if that is not known."""
@@ -130,6 +135,14 @@ class UnwrittenRuns:
     def _drop(self, run: UnwrittenRun) -> None:
         with suppress(OSError):
             os.unlink(self._folder / run.key)
+
+
+def _reading(found: Found, steps: list[Step]) -> Reading | None:
+    if not steps:
+        return None
+    reading = Reading(found.agent, found.path, found.native)
+    reading.start_over(steps)
+    return reading
 
 
 def _has_content(transcript: str) -> bool:

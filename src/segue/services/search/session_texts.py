@@ -28,7 +28,7 @@ KIND_OF_EVENT: dict[type[ev.Body], Kind] = {
     ev.Created: "goal", ev.Described: "goal", ev.Completed: "goal", ev.ItemAdded: "item",
     ev.ItemBlocked: "item", ev.ItemDropped: "item", ev.Decided: "decision", ev.Noted: "note",
     ev.Asked: "note", ev.Answered: "note", ev.Learnt: "note", ev.ErrorSeen: "note", ev.ErrorSolved: "note",
-    ev.SessionPaused: "note", ev.Abandoned: "note", ev.Handed: "handover",
+    ev.SessionPaused: "note", ev.Abandoned: "note", ev.Handed: "handover", ev.SaidKept: "note",
 }  # fmt: skip
 BATCH_SESSIONS = 200
 LAYER_FILES_MAX = 2_000

@@ -259,9 +259,10 @@ class SessionRepository:
     def commit(
         self, session: str, commands: Sequence[Command], *, pieces: Mapping[str, bytes] | None = None,
         guards: Guards | None = None, since: int | None = None, actor: str = "", exact: bool = False,
-        memories: MemoryChange | None = None,
+        memories: MemoryChange | None = None, at: str = "",
     ) -> Saved:  # fmt: skip
-        """Make commands durable, all or none. ``guards`` adds conditions and appends to the same commit.
+        """Make commands durable, all or none. ``at`` is when it happened, if that is not now. ``guards``
+        adds conditions and appends to the same commit.
         ``since`` is the version that the commands were made for, if any; with ``exact`` they are valid at
         that version only. ``actor`` declares them instead of the usual one. Changes of ``memories`` are part
         of the commit."""
@@ -282,7 +283,7 @@ class SessionRepository:
             cached = None  # a slower thread has put back an older state than the caller has seen
         saved, _ = self._commit(
             session, cached, actor or self.actor, commands, pieces, guards=guards, since=since, exact=exact,
-            memories=memories,
+            memories=memories, at=at,
         )  # fmt: skip
         return saved
 
@@ -297,7 +298,7 @@ class SessionRepository:
     def _commit(
         self, session: str, cached: SessionState | None, actor: str, commands: Sequence[Command] = (),
         pieces: Mapping[str, bytes] | None = None, *, make: Make | None = None, guards: Guards | None = None,
-        since: int | None = None, exact: bool = False, memories: MemoryChange | None = None,
+        since: int | None = None, exact: bool = False, memories: MemoryChange | None = None, at: str = "",
     ) -> tuple[Saved, SessionState]:  # fmt: skip
         """Decide and append, again and again until nobody else writes in between: commands that ``make``
         returns for each state, or the given ones as long as they merge with what others wrote. The ``cached``
@@ -315,7 +316,7 @@ class SessionRepository:
                 behind = exact or state.version < since
                 if behind or not self._all_merge(commands, stream, since):
                     raise StaleVersion(stream, since, state.version)
-            outcome = decide_all(state, commands, at=now(), actor=actor, run=self.run)
+            outcome = decide_all(state, commands, at=at or now(), actor=actor, run=self.run)
             if isinstance(outcome, Refusal) or not outcome.drafts:
                 if not newest:
                     state, newest = self._refresh(session), True

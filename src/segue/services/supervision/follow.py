@@ -14,8 +14,8 @@ from msgspec.structs import replace
 
 from ...agents import agent as agent_of
 from ...agents.base import Found
+from ...core.base.page import quote
 from ...core.base.values import Value
-from ...core.brief.page import quote
 from ...core.brief.trail_words import NO_RESULT, folder_of, step_line
 from ...core.runs.model import RunDigest
 from ...core.runs.steps import Compact, Fault, Say, Step, Usage

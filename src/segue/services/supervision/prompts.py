@@ -11,12 +11,11 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from ...core.base.text import harmless_text, one_line
-from ...core.brief.requests import is_weak
-from ...core.runs.inherited import CLOSING, OPENING
+from ...core.runs.brief_text import CLOSING, OPENING
 from ...effects.redaction.redact import redact
 from ...errors import SegueError
 from ..brief.gather import gather, summary_of_session
-from ..brief.project_brief import brief_of_session
+from ..brief.project_brief import brief_of_session, told_bytes
 from ..features.features import session_status
 from ..runs.assign_session import has_observed_goal
 from ..runs.observed import runs_of
@@ -38,7 +37,7 @@ PROOF = f"{ALONE}; Segue then runs the checks itself, and what they do not prove
 
 def first_prompt(workspace: Workspace, session: SessionHandle, *, own_goal: bool = False) -> str:
     """The goal, the plan, and what must be proven; with a brief if there was work before. If nobody declared
-    the goal, a newer request takes its place, unless the session's ``own_goal`` is wanted."""
+    the goal, the request that holds takes its place, unless the session's ``own_goal`` is wanted."""
     goal = harmless_text(session.state.goal if own_goal else _wanted(workspace, session))
     brief = brief_of_work(workspace, session) if has_history(workspace, session) else ""
     lines = [*_plan(session), *_proofs(session), _ending(session)]
@@ -48,16 +47,14 @@ def first_prompt(workspace: Workspace, session: SessionHandle, *, own_goal: bool
 
 
 def _wanted(workspace: Workspace, session: SessionHandle) -> str:
-    """The goal; where nobody declared one, the last request in the session that says something by itself."""
+    """The goal; where nobody declared one, the oldest request that holds, which later ones add to."""
     state = session.state
     if has_observed_goal(workspace, state):
         with suppress(SegueError):
             runs = summary_of_session(workspace, state)
             known = gather(workspace, None, runs, memories=(), covers=False, handover=False)
-            said = [one.text for one in (known.wanted.last, known.wanted.request) if one is not None]
-            wanted = next((text for text in said if not is_weak(text)), known.goal)
-            if not one_line(state.goal).startswith(one_line(wanted).removesuffix("…")):
-                return wanted
+            if known.goal and not one_line(state.goal).startswith(one_line(known.goal).removesuffix("…")):
+                return known.goal
     return state.goal
 
 
@@ -129,5 +126,5 @@ def _left(left: Sequence[LeftoverProcess]) -> list[str]:
 def brief_of_work(workspace: Workspace, session: SessionHandle) -> str:
     """The brief of a session; empty if there is nothing to tell."""
     with suppress(SegueError):
-        return brief_of_session(workspace, session.id)
+        return brief_of_session(workspace, session.id, budget=told_bytes(workspace))
     return ""

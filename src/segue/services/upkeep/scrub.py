@@ -40,7 +40,7 @@ from ..resume import emergency
 from ..runs import cursor
 from ..runs.observed import runs_of
 from ..runs.remembered_runs import forget_runs
-from ..runs.run import facts_of, row_of
+from ..runs.run import Run, facts_of, row_of
 from ..runs.shared_copies import scrub_pieces
 from ..sessions.repository import stream_of
 from ..workspace.workspace import Workspace
@@ -228,15 +228,21 @@ def scrub_runs(runs: Runs, text: str, dry_run: bool) -> set[str]:
         if row is None:
             continue
         reading = cursor.masked(row.reading or b"", partial(mask_all, text=text))
-        goal = facts.run.goal.replace(text, "*" * len(text)) if facts is not None else ""
-        if facts is not None and goal != facts.run.goal:
-            facts.run = replace(facts.run, goal=goal)
-            changed.append(row_of(facts.run, facts.stamp, reading, facts.usage))
+        masked = {} if facts is None else _masked_words(facts.run, text)
+        if facts is not None and masked:
+            facts.run = replace(facts.run, **masked)
+            changed.append(row_of(facts.run, facts.stamp, reading, facts.usage, unsaid=facts.unsaid))
         elif reading != row.reading:
             changed.append(replace(row, reading=reading))
     if changed and not dry_run:
         runs.put(changed)
     return {row.key for row in changed}
+
+
+def _masked_words(run: Run, text: str) -> dict[str, str]:
+    """What the user said in a run, as far as it is kept beside its digest and holds the text, masked."""
+    said = {"goal": run.goal, "opening": run.opening}
+    return {name: words.replace(text, "*" * len(text)) for name, words in said.items() if text in words}
 
 
 def scrub_archives(workspace: Workspace, text: str, dry_run: bool) -> list[str]:

@@ -11,9 +11,19 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from ...core.base.text import clean_name, clean_text, one_line
+from ...core.ledger.model import Entry
+from ...core.ledger.standing import rules_alone
 from ...core.sessions.state import OPEN, TYPES
 from ...effects.clock import now
-from ...errors import ConflictError, SessionOver, StaleVersion, StoreUnavailable, UnknownSession, UsageError
+from ...errors import (
+    ConflictError,
+    SegueError,
+    SessionOver,
+    StaleVersion,
+    StoreUnavailable,
+    UnknownSession,
+    UsageError,
+)
 from ...stores.base import Append
 from ..sessions.repository import stream_of
 from .session_handle import SessionHandle
@@ -34,6 +44,7 @@ def start_session(
     as pending. Raises ConflictError for a session of another project, and SessionOver for one that is over
     and had another goal."""
     from ...core.sessions.commands import Create  # hooks only find sessions
+    from ...core.sessions.ledger_commands import JoinLedger
 
     workspace.pause_file.check()
     if id and _exists(workspace, id):
@@ -59,11 +70,23 @@ def start_session(
         project_name=tree.project_name(key), items=plan,
     )  # fmt: skip
     base = f"{time.strftime('%Y-%m-%d')}-{create.type}-{create.project_name}"
+    before, rules = ("", []) if project else _rules_here(workspace)
     try:
-        return _create(workspace, create, base, root_commit)
+        started = _create(workspace, create, base, root_commit)
+        if rules:
+            workspace.repository.commit(started.id, [JoinLedger(before, tuple(rules))])
+        return started
     except StoreUnavailable as fault:
         waiting = workspace.start_offline(create, base, root_commit, fault)
         return SessionHandle(workspace, waiting, pending=True)
+
+
+def _rules_here(workspace: Workspace) -> tuple[str, list[Entry]]:
+    """The rules of the work before in this working tree, which hold for any work in it, with its session."""
+    with suppress(SegueError):
+        current = workspace.current_session()
+        return current, rules_alone(workspace.repository.state(current).said) if current else []
+    return "", []
 
 
 def check_is_ours(workspace: Workspace, id: str, project: str = "") -> None:

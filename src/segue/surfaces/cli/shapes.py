@@ -50,6 +50,8 @@ from ...services.features.verify import Verified
 from ...services.habits.report import HabitsReport as HabitsReport
 from ...services.handoff.notebook import Notebook as Notebook
 from ...services.hooks.install import Refusal
+from ...services.ledger.join_sessions import SessionJoin as SessionJoin, SplitWork as SplitWork
+from ...services.ledger.ledger_service import CorrectedLedger as CorrectedLedger, ShownEntry as ShownEntry
 from ...services.memories.curation import Pruned
 from ...services.memories.service import Remembered
 from ...services.models.ask import ModelReply, RequestPreview as RequestPreview

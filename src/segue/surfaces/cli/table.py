@@ -12,11 +12,11 @@ LOOKING = frozenset({
     "brief", "since", "status", "show", "log", "checkpoints", "feature list", "agent list",
 })  # fmt: skip
 """Commands that only look: where there is nothing yet, they say so, and that is no error."""
-LOOKING_ALONE = frozenset({"budget", "hold"})
+LOOKING_ALONE = frozenset({"budget", "hold", "ledger"})
 """Commands that only look if nothing follows them."""
 
 OTHER_NAMES: dict[str, tuple[str, ...]] = {
-    "ls": ("list",), "sessions": ("list",), "new": ("start",), "history": ("log",), "ps": ("runs",),
+    "ls": ("list",), "new": ("start",), "history": ("log",), "ps": ("runs",),
     "cost": ("usage",), "find": ("search",), "watch": ("status", "--watch"), "tail": ("log", "--follow"),
     "dashboard": ("ui",), "settings": ("config",),
 }  # fmt: skip
@@ -39,8 +39,8 @@ GROUPS: dict[str, tuple[str, ...]] = {
         "prepare", "bootstrap", "budget",
     ),
     "inspect": (
-        "brief", "since", "status", "list", "search", "show", "log", "resumable", "checkpoints", "runs",
-        "usage", "stats", "pressure", "map", "ui",
+        "brief", "ledger", "since", "status", "list", "sessions", "search", "show", "log", "resumable",
+        "checkpoints", "runs", "usage", "stats", "pressure", "map", "ui",
     ),
     "work": (
         "checkpoint", "done", "begin", "add", "block", "unblock", "drop", "note", "decide", "ask", "answer",
@@ -82,8 +82,10 @@ TABLE: dict[str, tuple[str, str]] = {
     ),
     "plan": ("plan", "propose items and features for a task; nothing is declared until you accept it"),
     "brief": ("brief", "show where the last run stopped and what the next one must know, in 2 KB"),
+    "ledger": ("ledger", "show what was asked, ruled and chosen and still holds, and correct it"),
     "status": ("status", "show what is done, under way, next and blocked"),
     "list": ("list", "list the sessions of this project, or of all projects"),
+    "sessions": ("sessions", "list the sessions; join those that are one piece of work"),
     "search": ("search", "find what was said, done or decided, in any run of any agent"),
     "map": ("map", "show what matters in the code, who uses what, and what a change affects"),
     "ui": ("ui", "see everything in a browser: agents at work, sessions, search, memory, figures"),
@@ -138,7 +140,7 @@ TABLE: dict[str, tuple[str, str]] = {
     "hold": ("hold", "show who holds a session, or hold it while a command runs"),
     "run": ("run", "let agents work until the checks pass, through crashes, limits and full windows"),
     "continue": ("continue_", "continue the work in the same agent or another one"),
-    "mcp": ("mcp", "give an agent's model eleven tools for a session, over MCP"),
+    "mcp": ("mcp", "give an agent's model twelve tools for a session, over MCP"),
     "serve": ("serve", "run a server for a team: REST, the Aegis API and MCP over HTTP, with keys"),
     "key": ("key", "create, list, rotate and revoke the keys of a server; show what was done with them"),
     "quota": ("quota", "show and set how much the projects of a server may hold, and how often they may ask"),

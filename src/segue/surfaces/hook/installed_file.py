@@ -2,21 +2,23 @@
 
 `segue init` copies it, without comments and docstrings (``services/hooks/hook_file.py``), to
 ``$SEGUE_HOME/hook/hook.py``, and agents run it as ``python -I -S /abs/hook.py AGENT EVENT MODE``. It imports
-only posix and sys, reads standard input to its end, and always exits with 0. Modes: ``record`` appends the
-payload to the spool; ``speak`` loads Segue for a reply; ``look`` speaks once the transcript has grown to the
-size that Segue has noted, and otherwise records; ``glance`` does the same but otherwise records nothing. If
-anything fails, the payload is spooled, with a line in the log. It writes the bytes that
-``effects/files/spool.py`` reads; a test compares the two.
+only posix, sys and time, which are there anyway, reads standard input to its end, and always exits with 0.
+Modes: ``record`` appends the payload to the spool; ``speak`` loads Segue for a reply; ``look`` speaks once
+the transcript has grown to the size that Segue has noted, or was not written to for hours, and otherwise
+records; ``glance`` does the same but otherwise records nothing. If anything fails, the payload is spooled,
+with a line in the log. It writes the bytes that ``effects/files/spool.py`` reads; a test compares the two.
 """
 
 import posix
 import sys
+import time
 
 FORMAT = 1
 PRIME = 0xFFFFFFFFFFFFFFC5
 PAYLOAD_BYTES_MAX = 262_144
 SPOOL_BYTES_MAX = 33_554_432
 STDIN_BYTES_MAX = 16_777_216
+RESTED_SECONDS = 7_200
 FLAGS = posix.O_WRONLY | posix.O_APPEND | posix.O_CREAT | posix.O_NONBLOCK  # a pipe is not waited for
 
 
@@ -100,8 +102,8 @@ def record(home: str, agent: str, event: str, payload: bytes) -> None:
 
 
 def due(home: str, payload: bytes) -> bool:
-    """Whether the transcript has reached the size at which Segue wants to look again; True if none is
-    noted."""
+    """Whether the transcript has reached the size at which Segue wants to look again, or rested for hours;
+    True if no size is noted."""
     native, transcript = text_in(payload, b"session_id"), text_in(payload, b"transcript_path")
     if not native or not transcript or "/" in native:
         return True
@@ -111,7 +113,10 @@ def due(home: str, payload: bytes) -> bool:
         posix.close(noted)
     except (OSError, ValueError):
         return True
-    return exists(transcript) and posix.stat(transcript).st_size >= size
+    if not exists(transcript):
+        return False
+    stat = posix.stat(transcript)
+    return stat.st_size >= size or time.time() - stat.st_mtime >= RESTED_SECONDS
 
 
 def log(home: str, agent: str, event: str, fault: BaseException) -> None:
@@ -143,8 +148,8 @@ def main(home: str, agent: str, event: str, mode: str) -> None:
         if len(payload) < STDIN_BYTES_MAX:
             payload += block  # the rest is read too: an agent may die of a pipe that nobody reads
     cwd = text_in(payload, b"cwd") or posix.getcwd()
-    if not wanted(home, agent, cwd):
-        return
+    if not wanted(home, agent, cwd) or (event == "SubagentStop" and text_in(payload, b"agent_type")):
+        return  # what sub-agents say is in their transcripts; only a summary comes without a type
     if mode in ("look", "glance") and not due(home, payload):
         if mode == "glance":
             return

@@ -1,4 +1,4 @@
-"""`segue mcp`: the work of a session as eleven tools for a model, over standard input and output.
+"""`segue mcp`: the work of a session as twelve tools for a model, over standard input and output.
 
 A tool calls the same services as a command, and returns the same JSON. The official SDK implements the
 protocol; while it is being loaded, ``early_answers`` answers the handshake. ``tools`` describes the tools for

@@ -95,10 +95,10 @@ class Calls:
                 return NOTHING_KNOWN
 
     def _brief(self) -> str:
-        from ...services.brief.project_brief import brief_here, workspace_to_look
+        from ...services.brief.project_brief import brief_here, told_bytes, workspace_to_look
 
         with workspace_to_look(self._folder, self._environment) as workspace:
-            return brief_here(workspace)
+            return brief_here(workspace, budget=told_bytes(workspace))
 
     def _opened(self, actor: str = "", *, looks: bool) -> Segue:
         """Segue for the caller; where nothing is stored yet, a call that only reads creates no store."""

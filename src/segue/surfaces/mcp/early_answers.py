@@ -29,7 +29,7 @@ SERVER = {"name": NAME, "version": __version__}
 PROMPT = {"name": "brief", "description": "Where the work stands, to go on from"}
 RESOURCE = {
     "name": "brief", "uri": BRIEF_URI, "mimeType": "text/plain",
-    "description": "Where the work stands, at most 2 KB",
+    "description": "Where the work stands, and what was said and holds",
 }  # fmt: skip
 CAPABILITIES = {
     "prompts": {"listChanged": False},

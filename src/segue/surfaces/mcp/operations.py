@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from ...core.base.values import Value
 from ...core.sessions import commands as do
 from ...core.sessions.checkpoint import Checkpoint, commands
+from ...core.sessions.ledger_commands import ADDED, added_kind
 from ...errors import UsageError
 from .. import render
 from .tools import Arguments, Tool
@@ -142,6 +143,29 @@ def _feature(call: ToolCall) -> Any:
     return render.saved_object(saved, feature=features.get(name))
 
 
+def _ledger(call: ToolCall) -> Any:
+    given, action = call.given, call.given["action"]
+    if action == "list":
+        return call.segue.ledger(call.session).shown(all=bool(given.get("all")), kind=call.text("kind"))
+    ledger, ids = call.segue.session(call.session).ledger, call.texts("ids")
+    match action:
+        case "add":
+            kind = added_kind(call.text("kind"))
+            if kind is None:
+                raise UsageError("what should be added?", hint=f"segue ledger add {'|'.join(ADDED)} TEXT")
+            saved = ledger.add(kind, call.text("text"))
+        case "edit":
+            if len(ids) != 1:
+                raise UsageError("which entry, and what should it say?", hint="segue ledger edit ID TEXT")
+            saved = ledger.edit(ids[0], call.text("text"))
+        case "drop":
+            saved = ledger.drop(*ids, why=call.text("text"))
+        case _:
+            saved = ledger.done(*ids) if action == "done" else ledger.reopen(*ids)
+    pending = getattr(saved, "pending", False)
+    return render.saved_object(saved, entries=[] if pending else ledger.changed(saved))
+
+
 def _remember(call: ToolCall) -> Any:
     return call.segue.remember(
         call.text("text"), type=call.given.get("type", TYPE), scope=call.given.get("scope", ""),
@@ -239,5 +263,5 @@ def _handover_check(segue: Segue, session: str) -> Any:
 _OPERATIONS: dict[str, Callable[[ToolCall], Any]] = {
     "resume": _resume, "checkpoint": _checkpoint, "plan": _plan, "feature": _feature, "remember": _remember,
     "recall": _recall, "search": _search, "map": _map, "since": _since, "handoff": _handoff,
-    "recovery": _recovery,
+    "recovery": _recovery, "ledger": _ledger,
 }  # fmt: skip

@@ -1,4 +1,4 @@
-"""The eleven tools on a server: the same operations, on the sessions of the key's project, many at once.
+"""The twelve tools on a server: the same operations, on the sessions of the key's project, many at once.
 
 The header ``Segue-Session`` says which session is meant; by default it is the one that this key last worked
 on here, else the only one that is open; with several, nothing is guessed. A server has no working tree: a
@@ -17,7 +17,7 @@ from ...core.base.values import Value
 from ...core.server.access import Access
 from ...core.sessions.state import OPEN
 from ...errors import RefusedError, SegueError, UnknownSession, UsageError
-from ...services.brief.project_brief import brief_of_session
+from ...services.brief.project_brief import brief_of_session, told_bytes
 from ..render import as_json, saved_object
 from .calls import NOTHING_KNOWN, ToolOutcome, outcome_of
 from .operations import ToolCall, begin, perform, stores_nothing
@@ -74,7 +74,8 @@ class ServedCalls:
     def brief(self, caller: ServedCaller) -> str:
         """The brief as text, for prompts and resources."""
         try:
-            return brief_of_session(caller.segue.workspace, self._meant(caller))
+            workspace = caller.segue.workspace
+            return brief_of_session(workspace, self._meant(caller), budget=told_bytes(workspace))
         except SegueError:
             return NOTHING_KNOWN
 
@@ -120,5 +121,7 @@ def _resumed(segue: Segue, session: str, budget: str) -> dict[str, Any]:
     restored = segue.restore(session, budget=budget) if budget else None
     return saved_object(
         saved, id=session, status=segue.workspace.repository.state(session).status, restoration=restored,
-        brief="" if restored is not None else brief_of_session(segue.workspace, session),
+        brief="" if restored is not None else brief_of_session(
+            segue.workspace, session, budget=told_bytes(segue.workspace)
+        ),
     )  # fmt: skip

@@ -1,4 +1,4 @@
-"""The eleven tools as a model sees them: names, descriptions and arguments.
+"""The twelve tools as a model sees them: names, descriptions and arguments.
 
 The list is sent with every conversation, so it is kept small; a test measures it.
 """
@@ -40,6 +40,7 @@ FLAG = {"type": "boolean"}
 
 
 ACTIONS = {"type": "string", "enum": ["list", "show", "add", "begin", "block", "fail", "verify"]}
+CORRECTIONS = {"type": "string", "enum": ["list", "done", "drop", "reopen", "edit", "add"]}
 RECOVERY = {"type": "string", "enum": ["prepare", "bootstrap", "pressure", "check", "habits", "stats"]}
 QUESTIONS = {"type": "string", "enum": ["central", "users", "uses", "affected", "tests"]}
 TOOLS = (
@@ -66,6 +67,12 @@ TOOLS = (
         "feature",
         "Success criteria. add takes checks (commands); only verify, which runs them, proves.",
         {"action": ACTIONS, "name": TEXT, "text": TEXT, "steps": TEXTS, "checks": TEXTS, "covers": TEXTS},
+        ("action",),
+    ),
+    Tool(
+        "ledger",
+        "What the user asked, ruled, chose and holds. Correct only on the user's word. kind: rule, item …",
+        {"action": CORRECTIONS, "ids": TEXTS, "kind": TEXT, "text": TEXT, "all": FLAG},
         ("action",),
     ),
     Tool(

@@ -81,8 +81,9 @@ def _insert(connection: apsw.Connection, conversation: _Conversation) -> None:
                 f"{put} part VALUES (?, ?, ?, ?, ?, ?)",
                 (part["id"], about["id"], info["id"], at, at, _data(part)),
             )
+    connection.execute("DELETE FROM todo WHERE session_id = ?", (info["id"],))  # a list may get shorter
     for position, (content, status) in enumerate(conversation.todos):
-        at = times["updated"]
+        at = conversation.todos_at
         connection.execute(
             f"{put} todo VALUES (?, ?, ?, 'high', ?, ?, ?)", (info["id"], content, status, position, at, at)
         )
@@ -106,6 +107,7 @@ class _Conversation:
         }  # fmt: skip
         self.messages: list[dict[str, Any]] = []
         self.todos: list[tuple[str, str]] = []
+        self.todos_at = 0  # when the list was last written
         self._count = 0
         self._open: dict[str, Any] | None = None  # the unfinished response
         self._cwd = cwd
@@ -241,6 +243,7 @@ class _Conversation:
             assert self._planning is not None
             self._planning["state"] |= {"status": "completed", "output": "", "title": "todos"}
         self.todos = [(item.text, STATUS.get(item.state, "pending")) for item in step.items]
+        self.todos_at = at
         self._planning["state"]["input"] = {
             "todos": [{"content": text, "status": status, "priority": "high"} for text, status in self.todos]
         }

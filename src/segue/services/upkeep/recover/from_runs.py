@@ -12,7 +12,7 @@ from contextlib import suppress
 from ....agents import agent as agent_of
 from ....agents.base import Found
 from ....core.base.values import iso
-from ....core.runs import sentences
+from ....core.language import sentences
 from ....core.runs.model import RunDigest
 from ....core.runs.shared_copies import PREFIX, stream_of
 from ....core.sessions import commands as do
@@ -113,11 +113,11 @@ def _commands(session: str, copies: list[Copy], digests: list[RunDigest]) -> lis
 
 
 def _decisions(digest: RunDigest) -> list[str]:
-    """What was decided: answers of the user, what the run was given, and choices that the agent told."""
+    """What was decided: answers of the user, and choices that the agent told."""
     told = (one for words in digest.says for one in sentences.sentences(words.text))
     choices = [one for one in told if len(one) <= TEXT_CHARS and sentences.is_choice(one)]
     answers = [words.text for words in digest.decided]
-    return [_short(text) for text in [*digest.inherited.decided, *answers, *choices[-DECISIONS_MAX:]]]
+    return [_short(text) for text in [*answers, *choices[-DECISIONS_MAX:]]]
 
 
 def _plan(digests: list[RunDigest]) -> list[Command]:

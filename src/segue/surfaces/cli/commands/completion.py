@@ -20,7 +20,7 @@ FOLDER = Path(__file__).parents[1] / "completions"
     optional("shell", None, "your shell", choices=SHELLS),
     argument(
         "--words", None, "list these words of the current session (used by the scripts)",
-        choices=("items", "features", "checkpoints"),
+        choices=("items", "features", "checkpoints", "entries"),
     ),
     flag("--install", "write the script to where your shell looks for it"),
     json="`{shell, script}`; with `--install` `{shell, file, next}`; with `--words` an array of words",
@@ -71,5 +71,10 @@ def _words(context: CommandContext, kind: str) -> list[str]:
         return list(state.features)
     if kind == "checkpoints":
         return list(state.marks)
+    if kind == "entries":
+        from ....core.ledger.handles import handles
+        from .ledger import ACTIONS
+
+        return [*ACTIONS, *handles(state.said).values()]
     open_ = (*state.active, *state.next, *state.blocked)
     return [one_line(state.items[place].text) for place in open_]

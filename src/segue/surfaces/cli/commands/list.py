@@ -9,22 +9,35 @@ from ..command import argument, command, flag
 from ..context import CommandContext
 
 RUNS_SHOWN = 3
+SPLIT_LOOKED_AT = 12
+"""How many sessions are looked into for the hint that some are one piece of work."""
 
 
-@command(
-    "list",
+LISTED = (
     flag("--all", "sessions of all projects"),
     argument("--status", None, "only sessions with this status", choices=(*OPEN, "completed", "abandoned")),
     argument("--project", "NAME", "only sessions of this project, by its key or its name"),
     argument("--org", "NAME", "only sessions of this organization"),
     argument("--limit", "N", "only the N most recently active", type=int),
     flag("--ids", "print ids only, one per line"),
+)
+"""The options of a list of sessions."""
+
+
+@command(
+    "list",
+    *LISTED,
     json="an array of Cards; with `--ids` of ids",
     shape={"": "list[Card]", "--ids": "list[str]"},
     examples=("segue list", "segue list --all --status paused", "segue list --project shop --json"),
 )  # fmt: skip
 def listing(context: CommandContext) -> int:
     """The sessions of this project, or of all, each with its newest runs below it."""
+    return list_sessions(context)
+
+
+def list_sessions(context: CommandContext) -> int:
+    """List sessions as the options say, and hint at those that look like one piece of work."""
     from ....services.runs.sync import take_in_newest
 
     args, segue = context.args, context.look_at_standby()
@@ -36,7 +49,10 @@ def listing(context: CommandContext) -> int:
         cards = cards[: max(0, args.limit)]
     if args.ids:
         return context.report([card.id for card in cards], *(one_line(card.id) for card in cards))
-    return _cards(context, cards, 'no sessions here; start one with `segue start "…"`')
+    _cards(context, cards, 'no sessions here; start one with `segue start "…"`')
+    if not context.json:
+        context.say(*_split_hint(context, cards))
+    return 0
 
 
 @command(
@@ -56,6 +72,21 @@ def resumable(context: CommandContext) -> int:
     take_in_newest(segue.workspace)
     cards = segue.resumable(everywhere=args.all, project=args.project or "", organization=args.org or "")
     return _cards(context, cards, "nothing to resume; `segue list` shows all sessions")
+
+
+def _split_hint(context: CommandContext, cards: list[Card]) -> list[str]:
+    """A line if several of these sessions look like one piece of work; only those without a plan may."""
+    undeclared = [card.id for card in cards if card.status in OPEN and card.runs and not card.total]
+    if len(undeclared) < 2:
+        return []
+    from ....services.ledger.join_sessions import split_works
+
+    works = split_works(context.segue.workspace, undeclared[:SPLIT_LOOKED_AT])
+    number = sum(len(work.sessions) for work in works)
+    if not works:
+        return []
+    hint = f"{number} sessions look like parts of the same work: `segue sessions join` shows which"
+    return ["", context.style.paint(hint, "dim")]
 
 
 def _cards(context: CommandContext, cards: list[Card], empty: str) -> int:

@@ -5,7 +5,7 @@
 #    source ~/.local/share/bash_completion/segue
 # See also: https://github.com/scop/bash-completion/blob/main/doc/configuration.md
 
-_shtab_segue_subparsers=(start resume switch pause complete abandon handover handoff prepare budget bootstrap plan brief status list search map ui show log resumable checkpoints runs usage stats pressure since checkpoint done begin add block unblock drop note decide ask answer learn rewind undo feature verify remember recall playbook vote forget memories habits agent hold run continue mcp serve key quota schema sync export import backup cleanup rebuild migrate recover scrub doctor model spend init uninit off on hook statusline config trust completion help)
+_shtab_segue_subparsers=(start resume switch pause complete abandon handover handoff prepare budget bootstrap plan brief ledger status list sessions search map ui show log resumable checkpoints runs usage stats pressure since checkpoint done begin add block unblock drop note decide ask answer learn rewind undo feature verify remember recall playbook vote forget memories habits agent hold run continue mcp serve key quota schema sync export import backup cleanup rebuild migrate recover scrub doctor model spend init uninit off on hook statusline config trust completion help)
 
 _shtab_segue_start_option_strings=(--item --id --type --project --org --json -C --folder --home --store --actor --no-color -h --help)
 _shtab_segue_resume_option_strings=(--budget --note --explain --copy -s --session --json -C --folder --home --store --actor --no-color -h --help)
@@ -20,8 +20,10 @@ _shtab_segue_budget_option_strings=(--limit --limit-tokens --spent --tokens --go
 _shtab_segue_bootstrap_option_strings=(--seconds --no-checks --json -C --folder --home --store --actor --no-color -h --help)
 _shtab_segue_plan_option_strings=(--with-model --dry-run --out --accept -s --session --json -C --folder --home --store --actor --no-color -h --help)
 _shtab_segue_brief_option_strings=(--max-bytes --format --agent --explain --json -C --folder --home --store --actor --no-color -h --help)
+_shtab_segue_ledger_option_strings=(--all --explain --kind --why --of -s --session --json -C --folder --home --store --actor --no-color -h --help)
 _shtab_segue_status_option_strings=(--watch --every -s --session --json -C --folder --home --store --actor --no-color -h --help)
 _shtab_segue_list_option_strings=(--all --status --project --org --limit --ids --json -C --folder --home --store --actor --no-color -h --help)
+_shtab_segue_sessions_option_strings=(--yes --dry-run --all --status --project --org --limit --ids --json -C --folder --home --store --actor --no-color -h --help)
 _shtab_segue_search_option_strings=(--agent --project --since --in --failed --semantic --limit --json -C --folder --home --store --actor --no-color -h --help)
 _shtab_segue_map_option_strings=(--task --tokens --dot --svg -s --session --json -C --folder --home --store --actor --no-color -h --help)
 _shtab_segue_ui_option_strings=(--port --no-open --json -C --folder --home --store --actor --no-color -h --help)
@@ -163,6 +165,13 @@ _shtab_segue_brief_pos_0_COMPGEN=_shtab_compgen_files
 _shtab_segue_brief__C_COMPGEN=_shtab_compgen_dirs
 _shtab_segue_brief___folder_COMPGEN=_shtab_compgen_dirs
 _shtab_segue_brief___home_COMPGEN=_shtab_compgen_dirs
+_shtab_segue_ledger_pos_0_COMPGEN=_segue_entries
+_shtab_segue_ledger___of_COMPGEN=_segue_entries
+_shtab_segue_ledger__s_COMPGEN=_segue_sessions
+_shtab_segue_ledger___session_COMPGEN=_segue_sessions
+_shtab_segue_ledger__C_COMPGEN=_shtab_compgen_dirs
+_shtab_segue_ledger___folder_COMPGEN=_shtab_compgen_dirs
+_shtab_segue_ledger___home_COMPGEN=_shtab_compgen_dirs
 _shtab_segue_status_pos_0_COMPGEN=_segue_sessions
 _shtab_segue_status__s_COMPGEN=_segue_sessions
 _shtab_segue_status___session_COMPGEN=_segue_sessions
@@ -172,6 +181,10 @@ _shtab_segue_status___home_COMPGEN=_shtab_compgen_dirs
 _shtab_segue_list__C_COMPGEN=_shtab_compgen_dirs
 _shtab_segue_list___folder_COMPGEN=_shtab_compgen_dirs
 _shtab_segue_list___home_COMPGEN=_shtab_compgen_dirs
+_shtab_segue_sessions_pos_1_COMPGEN=_segue_sessions
+_shtab_segue_sessions__C_COMPGEN=_shtab_compgen_dirs
+_shtab_segue_sessions___folder_COMPGEN=_shtab_compgen_dirs
+_shtab_segue_sessions___home_COMPGEN=_shtab_compgen_dirs
 _shtab_segue_search__C_COMPGEN=_shtab_compgen_dirs
 _shtab_segue_search___folder_COMPGEN=_shtab_compgen_dirs
 _shtab_segue_search___home_COMPGEN=_shtab_compgen_dirs
@@ -476,7 +489,10 @@ _shtab_segue_start___type_choices=(coding focus strategic research meeting-prep 
 _shtab_segue_pause___cause_choices=(user budget timeout error system unknown)
 _shtab_segue_handover_pos_0_choices=(run check status score compact)
 _shtab_segue_brief___format_choices=(text json markdown)
+_shtab_segue_ledger___kind_choices=(request rule permission choice list item failing attempt question)
 _shtab_segue_list___status_choices=(created active paused completed abandoned)
+_shtab_segue_sessions_pos_0_choices=(list join)
+_shtab_segue_sessions___status_choices=(created active paused completed abandoned)
 _shtab_segue_search___in_choices=(prompts answers commands output files notes)
 _shtab_segue_map_pos_0_choices=(central users uses affected tests)
 _shtab_segue_usage___by_choices=(day run model project agent session)
@@ -495,9 +511,9 @@ _shtab_segue_import___format_choices=(json yaml)
 _shtab_segue_backup_pos_0_choices=(now list)
 _shtab_segue_model_pos_0_choices=(set show test unset)
 _shtab_segue_completion_pos_0_choices=(bash zsh fish)
-_shtab_segue_completion___words_choices=(items features checkpoints)
-_shtab_segue_help_pos_0_choices=(start resume switch pause complete abandon handover handoff prepare budget bootstrap plan brief status list search map ui show log resumable checkpoints runs usage stats pressure since checkpoint done begin add block unblock drop note decide ask answer learn rewind undo feature verify remember recall playbook vote forget memories habits agent hold run continue mcp serve key quota schema sync export import backup cleanup rebuild migrate recover scrub doctor model spend init uninit off on hook statusline config trust completion)
-_shtab_segue_pos_0_choices=(start resume switch pause complete abandon handover handoff prepare budget bootstrap plan brief status list search map ui show log resumable checkpoints runs usage stats pressure since checkpoint done begin add block unblock drop note decide ask answer learn rewind undo feature verify remember recall playbook vote forget memories habits agent hold run continue mcp serve key quota schema sync export import backup cleanup rebuild migrate recover scrub doctor model spend init uninit off on hook statusline config trust completion help)
+_shtab_segue_completion___words_choices=(items features checkpoints entries)
+_shtab_segue_help_pos_0_choices=(start resume switch pause complete abandon handover handoff prepare budget bootstrap plan brief ledger status list sessions search map ui show log resumable checkpoints runs usage stats pressure since checkpoint done begin add block unblock drop note decide ask answer learn rewind undo feature verify remember recall playbook vote forget memories habits agent hold run continue mcp serve key quota schema sync export import backup cleanup rebuild migrate recover scrub doctor model spend init uninit off on hook statusline config trust completion)
+_shtab_segue_pos_0_choices=(start resume switch pause complete abandon handover handoff prepare budget bootstrap plan brief ledger status list sessions search map ui show log resumable checkpoints runs usage stats pressure since checkpoint done begin add block unblock drop note decide ask answer learn rewind undo feature verify remember recall playbook vote forget memories habits agent hold run continue mcp serve key quota schema sync export import backup cleanup rebuild migrate recover scrub doctor model spend init uninit off on hook statusline config trust completion help)
 
 _shtab_segue_start___json_nargs=0
 _shtab_segue_start___no_color_nargs=0
@@ -576,6 +592,13 @@ _shtab_segue_brief___json_nargs=0
 _shtab_segue_brief___no_color_nargs=0
 _shtab_segue_brief__h_nargs=0
 _shtab_segue_brief___help_nargs=0
+_shtab_segue_ledger_pos_0_nargs='*'
+_shtab_segue_ledger___all_nargs=0
+_shtab_segue_ledger___explain_nargs=0
+_shtab_segue_ledger___json_nargs=0
+_shtab_segue_ledger___no_color_nargs=0
+_shtab_segue_ledger__h_nargs=0
+_shtab_segue_ledger___help_nargs=0
 _shtab_segue_status___watch_nargs=0
 _shtab_segue_status___json_nargs=0
 _shtab_segue_status___no_color_nargs=0
@@ -587,6 +610,15 @@ _shtab_segue_list___json_nargs=0
 _shtab_segue_list___no_color_nargs=0
 _shtab_segue_list__h_nargs=0
 _shtab_segue_list___help_nargs=0
+_shtab_segue_sessions_pos_1_nargs='*'
+_shtab_segue_sessions___yes_nargs=0
+_shtab_segue_sessions___dry_run_nargs=0
+_shtab_segue_sessions___all_nargs=0
+_shtab_segue_sessions___ids_nargs=0
+_shtab_segue_sessions___json_nargs=0
+_shtab_segue_sessions___no_color_nargs=0
+_shtab_segue_sessions__h_nargs=0
+_shtab_segue_sessions___help_nargs=0
 _shtab_segue_search_pos_0_nargs=+
 _shtab_segue_search___failed_nargs=0
 _shtab_segue_search___semantic_nargs=0
@@ -970,6 +1002,7 @@ _segue_sessions() { _segue_lines "$1" segue list --all --ids; }
 _segue_items() { _segue_lines "$1" segue completion --words items; }
 _segue_features() { _segue_lines "$1" segue completion --words features; }
 _segue_checkpoints() { _segue_lines "$1" segue completion --words checkpoints; }
+_segue_entries() { _segue_lines "$1" segue completion --words entries; }
 # End Custom Preamble
 
 # $1=COMP_WORDS[1]

@@ -50,8 +50,8 @@ function _shtab_segue_using
   test "$_shtab_segue_cmdpath" = "$argv"
 end
 
-set -g _shtab_segue_commands start resume switch pause complete abandon handover handoff prepare budget bootstrap plan brief status list search map ui show log resumable checkpoints runs usage stats pressure since checkpoint done begin add block unblock drop note decide ask answer learn rewind undo feature verify remember recall playbook vote forget memories habits agent hold run continue mcp serve key quota schema sync export import backup cleanup rebuild migrate recover scrub doctor model spend init uninit off on hook statusline config trust completion help
-set -g _shtab_segue_opts_with_value --accept --actor --add --after --again --agent --agents --allow-host --answer --approach --as --ask --audit-days --begin --block --budget --by --bytes --cap-per-call --cap-per-day --cap-per-session --category --cause --check --checkpoint --commit --context --correct --covers --days --decide --done --drain --drop --drop-check --drop-covers --drop-step --env --error --events --every --except --exit --expires --feature --file --focus --folder --force --format --from --from-run --goal --grace --head --home --host --hours --id --in --item --jobs --keep --key-env --last-run --last-topic --learn --lease --limit --limit-tokens --log --max-body --max-bytes --max-connections --max-cost --max-per-address --max-runs --max-time --max-tokens --memories --memory-dir --meta --mode --month --months --name --note --off --on --org --out --output --owner --pattern --pid --pid-start --plugin --port --price --project --proves --proxy --rate --reader --reason --requests --restore --role --roles --run --scope --seconds --session --sessions --share --silent --since --solved --spent --state --status --step --store --suggestions-pending --summary --task --thread --threshold --tls-cert --tls-key --to --to-file --tokens --transcript --ttl --type --unblock --until --url --wait --why --window --within --words --working-memory-path --writer -C -o -s
+set -g _shtab_segue_commands start resume switch pause complete abandon handover handoff prepare budget bootstrap plan brief ledger status list sessions search map ui show log resumable checkpoints runs usage stats pressure since checkpoint done begin add block unblock drop note decide ask answer learn rewind undo feature verify remember recall playbook vote forget memories habits agent hold run continue mcp serve key quota schema sync export import backup cleanup rebuild migrate recover scrub doctor model spend init uninit off on hook statusline config trust completion help
+set -g _shtab_segue_opts_with_value --accept --actor --add --after --again --agent --agents --allow-host --answer --approach --as --ask --audit-days --begin --block --budget --by --bytes --cap-per-call --cap-per-day --cap-per-session --category --cause --check --checkpoint --commit --context --correct --covers --days --decide --done --drain --drop --drop-check --drop-covers --drop-step --env --error --events --every --except --exit --expires --feature --file --focus --folder --force --format --from --from-run --goal --grace --head --home --host --hours --id --in --item --jobs --keep --key-env --kind --last-run --last-topic --learn --lease --limit --limit-tokens --log --max-body --max-bytes --max-connections --max-cost --max-per-address --max-runs --max-time --max-tokens --memories --memory-dir --meta --mode --month --months --name --note --of --off --on --org --out --output --owner --pattern --pid --pid-start --plugin --port --price --project --proves --proxy --rate --reader --reason --requests --restore --role --roles --run --scope --seconds --session --sessions --share --silent --since --solved --spent --state --status --step --store --suggestions-pending --summary --task --thread --threshold --tls-cert --tls-key --to --to-file --tokens --transcript --ttl --type --unblock --until --url --wait --why --window --within --words --working-memory-path --writer -C -o -s
 
 complete -c segue -e
 complete -c segue -f
@@ -253,6 +253,21 @@ complete -c segue -n '_shtab_segue_using brief' -l actor -x -d 'who is acting: `
 complete -c segue -n '_shtab_segue_using brief' -l no-color -d 'no colours, even on a terminal'
 complete -c segue -n '_shtab_segue_using brief' -s h -l help -d 'show this help'
 complete -c segue -n '_shtab_segue_using brief; and test $_shtab_segue_npos -eq 0' -ka "(__fish_complete_path (commandline -ct))" -d 'a transcript, `-` for standard input, or the id of a run; by default the newest run here'
+complete -c segue -n '_shtab_segue_using; and test $_shtab_segue_npos -eq 0' -a ledger -d 'show what was asked, ruled and chosen and still holds, and correct it'
+complete -c segue -n '_shtab_segue_using ledger' -l all -d 'also what is settled, with what settled it'
+complete -c segue -n '_shtab_segue_using ledger' -l explain -d 'what each entry rests on: run, step, time, what showed its state, who corrected it'
+complete -c segue -n '_shtab_segue_using ledger' -l kind -xka "request rule permission choice list item failing attempt question" -d 'only entries of this kind'
+complete -c segue -n '_shtab_segue_using ledger' -l why -x -d 'with drop: the reason'
+complete -c segue -n '_shtab_segue_using ledger' -l of -xka "(segue completion --words entries 2>/dev/null)" -d 'with add: the entry that it belongs to, as a point to its request'
+complete -c segue -n '_shtab_segue_using ledger' -s s -l session -xka "(segue list --all --ids 2>/dev/null)" -d 'the session; by default SEGUE_SESSION, or the current one'
+complete -c segue -n '_shtab_segue_using ledger' -l json -d 'print JSON instead of text'
+complete -c segue -n '_shtab_segue_using ledger' -s C -l folder -xka "(__fish_complete_directories)" -d 'run as if started in this folder'
+complete -c segue -n '_shtab_segue_using ledger' -l home -xka "(__fish_complete_directories)" -d 'the data folder; overrides SEGUE_HOME'
+complete -c segue -n '_shtab_segue_using ledger' -l store -x -d 'the store; overrides SEGUE_STORE'
+complete -c segue -n '_shtab_segue_using ledger' -l actor -x -d 'who is acting: `user` or an agent'"'"'s name'
+complete -c segue -n '_shtab_segue_using ledger' -l no-color -d 'no colours, even on a terminal'
+complete -c segue -n '_shtab_segue_using ledger' -s h -l help -d 'show this help'
+complete -c segue -n '_shtab_segue_using ledger; and test $_shtab_segue_npos -ge 0' -ka "(segue completion --words entries 2>/dev/null)" -d 'the session to look at; or done ID…, drop ID…, reopen ID…, edit ID TEXT, add KIND TEXT'
 complete -c segue -n '_shtab_segue_using; and test $_shtab_segue_npos -eq 0' -a status -d 'show what is done, under way, next and blocked'
 complete -c segue -n '_shtab_segue_using status' -l watch -d 'show it again whenever something changes, until Ctrl-C or `q`'
 complete -c segue -n '_shtab_segue_using status' -l every -x -d 'how often --watch looks for changes; by default every 2 seconds'
@@ -279,6 +294,24 @@ complete -c segue -n '_shtab_segue_using list' -l store -x -d 'the store; overri
 complete -c segue -n '_shtab_segue_using list' -l actor -x -d 'who is acting: `user` or an agent'"'"'s name'
 complete -c segue -n '_shtab_segue_using list' -l no-color -d 'no colours, even on a terminal'
 complete -c segue -n '_shtab_segue_using list' -s h -l help -d 'show this help'
+complete -c segue -n '_shtab_segue_using; and test $_shtab_segue_npos -eq 0' -a sessions -d 'list the sessions; join those that are one piece of work'
+complete -c segue -n '_shtab_segue_using sessions' -l yes -d 'with join: do not ask'
+complete -c segue -n '_shtab_segue_using sessions' -l dry-run -d 'with join: only show what it would do'
+complete -c segue -n '_shtab_segue_using sessions' -l all -d 'sessions of all projects'
+complete -c segue -n '_shtab_segue_using sessions' -l status -xka "created active paused completed abandoned" -d 'only sessions with this status'
+complete -c segue -n '_shtab_segue_using sessions' -l project -x -d 'only sessions of this project, by its key or its name'
+complete -c segue -n '_shtab_segue_using sessions' -l org -x -d 'only sessions of this organization'
+complete -c segue -n '_shtab_segue_using sessions' -l limit -x -d 'only the N most recently active'
+complete -c segue -n '_shtab_segue_using sessions' -l ids -d 'print ids only, one per line'
+complete -c segue -n '_shtab_segue_using sessions' -l json -d 'print JSON instead of text'
+complete -c segue -n '_shtab_segue_using sessions' -s C -l folder -xka "(__fish_complete_directories)" -d 'run as if started in this folder'
+complete -c segue -n '_shtab_segue_using sessions' -l home -xka "(__fish_complete_directories)" -d 'the data folder; overrides SEGUE_HOME'
+complete -c segue -n '_shtab_segue_using sessions' -l store -x -d 'the store; overrides SEGUE_STORE'
+complete -c segue -n '_shtab_segue_using sessions' -l actor -x -d 'who is acting: `user` or an agent'"'"'s name'
+complete -c segue -n '_shtab_segue_using sessions' -l no-color -d 'no colours, even on a terminal'
+complete -c segue -n '_shtab_segue_using sessions' -s h -l help -d 'show this help'
+complete -c segue -n '_shtab_segue_using sessions; and test $_shtab_segue_npos -eq 0' -ka "list join" -d 'what to do; by default list'
+complete -c segue -n '_shtab_segue_using sessions; and test $_shtab_segue_npos -ge 1' -ka "(segue list --all --ids 2>/dev/null)" -d 'with join: the session that stays, and those that join it'
 complete -c segue -n '_shtab_segue_using; and test $_shtab_segue_npos -eq 0' -a search -d 'find what was said, done or decided, in any run of any agent'
 complete -c segue -n '_shtab_segue_using search' -l agent -x -d 'only runs of this agent'
 complete -c segue -n '_shtab_segue_using search' -l project -x -d 'only this project, by its name or its key; `.` for the one here'
@@ -805,7 +838,7 @@ complete -c segue -n '_shtab_segue_using continue' -l actor -x -d 'who is acting
 complete -c segue -n '_shtab_segue_using continue' -l no-color -d 'no colours, even on a terminal'
 complete -c segue -n '_shtab_segue_using continue' -s h -l help -d 'show this help'
 complete -c segue -n '_shtab_segue_using continue; and test $_shtab_segue_npos -eq 0' -ka "(segue list --all --ids 2>/dev/null)" -d 'the session; by default the current one'
-complete -c segue -n '_shtab_segue_using; and test $_shtab_segue_npos -eq 0' -a mcp -d 'give an agent'"'"'s model eleven tools for a session, over MCP'
+complete -c segue -n '_shtab_segue_using; and test $_shtab_segue_npos -eq 0' -a mcp -d 'give an agent'"'"'s model twelve tools for a session, over MCP'
 complete -c segue -n '_shtab_segue_using mcp' -s s -l session -xka "(segue list --all --ids 2>/dev/null)" -d 'the session; by default SEGUE_SESSION, or the current one'
 complete -c segue -n '_shtab_segue_using mcp' -l json -d 'print JSON instead of text'
 complete -c segue -n '_shtab_segue_using mcp' -s C -l folder -xka "(__fish_complete_directories)" -d 'run as if started in this folder'
@@ -1102,7 +1135,7 @@ complete -c segue -n '_shtab_segue_using trust' -l actor -x -d 'who is acting: `
 complete -c segue -n '_shtab_segue_using trust' -l no-color -d 'no colours, even on a terminal'
 complete -c segue -n '_shtab_segue_using trust' -s h -l help -d 'show this help'
 complete -c segue -n '_shtab_segue_using; and test $_shtab_segue_npos -eq 0' -a completion -d 'print or install tab completion for your shell'
-complete -c segue -n '_shtab_segue_using completion' -l words -xka "items features checkpoints" -d 'list these words of the current session (used by the scripts)'
+complete -c segue -n '_shtab_segue_using completion' -l words -xka "items features checkpoints entries" -d 'list these words of the current session (used by the scripts)'
 complete -c segue -n '_shtab_segue_using completion' -l install -d 'write the script to where your shell looks for it'
 complete -c segue -n '_shtab_segue_using completion' -l json -d 'print JSON instead of text'
 complete -c segue -n '_shtab_segue_using completion' -s C -l folder -xka "(__fish_complete_directories)" -d 'run as if started in this folder'
@@ -1113,4 +1146,4 @@ complete -c segue -n '_shtab_segue_using completion' -l no-color -d 'no colours,
 complete -c segue -n '_shtab_segue_using completion' -s h -l help -d 'show this help'
 complete -c segue -n '_shtab_segue_using completion; and test $_shtab_segue_npos -eq 0' -ka "bash zsh fish" -d 'your shell'
 complete -c segue -n '_shtab_segue_using; and test $_shtab_segue_npos -eq 0' -a help -d 'explain a command, with examples'
-complete -c segue -n '_shtab_segue_using help; and test $_shtab_segue_npos -eq 0' -ka "start resume switch pause complete abandon handover handoff prepare budget bootstrap plan brief status list search map ui show log resumable checkpoints runs usage stats pressure since checkpoint done begin add block unblock drop note decide ask answer learn rewind undo feature verify remember recall playbook vote forget memories habits agent hold run continue mcp serve key quota schema sync export import backup cleanup rebuild migrate recover scrub doctor model spend init uninit off on hook statusline config trust completion" -d 'the command'
+complete -c segue -n '_shtab_segue_using help; and test $_shtab_segue_npos -eq 0' -ka "start resume switch pause complete abandon handover handoff prepare budget bootstrap plan brief ledger status list sessions search map ui show log resumable checkpoints runs usage stats pressure since checkpoint done begin add block unblock drop note decide ask answer learn rewind undo feature verify remember recall playbook vote forget memories habits agent hold run continue mcp serve key quota schema sync export import backup cleanup rebuild migrate recover scrub doctor model spend init uninit off on hook statusline config trust completion" -d 'the command'

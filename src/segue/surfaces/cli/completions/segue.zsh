@@ -45,10 +45,11 @@ _shtab_segue_commands() {
     init:'set up the agents on this machine to work with Segue'
     key:'create, list, rotate and revoke the keys of a server; show what was done with them'
     learn:'record something you found out'
+    ledger:'show what was asked, ruled and chosen and still holds, and correct it'
     list:'list the sessions of this project, or of all projects'
     log:'show everything recorded in a session, as a timeline'
     map:'show what matters in the code, who uses what, and what a change affects'
-    mcp:'give an agent'"'"'s model eleven tools for a session, over MCP'
+    mcp:'give an agent'"'"'s model twelve tools for a session, over MCP'
     memories:'list, show, audit, prune, export and import memories'
     migrate:'copy a store to another one and verify the copy; if interrupted, run it again'
     model:'choose the models that Segue may ask, and set spending caps; none by default'
@@ -74,6 +75,7 @@ _shtab_segue_commands() {
     scrub:'erase a text from the journal, archives and backups'
     search:'find what was said, done or decided, in any run of any agent'
     serve:'run a server for a team: REST, the Aegis API and MCP over HTTP, with keys'
+    sessions:'list the sessions; join those that are one piece of work'
     show:'show everything that is known about a session or a run'
     since:'show what has changed since you left: commits, files, features, other runs'
     spend:'show what asking models cost, by day, session and purpose, and how much is left'
@@ -386,7 +388,7 @@ _shtab_segue_complete_options=(
 _shtab_segue_complete_defaults_added=0
 
 _shtab_segue_completion_options=(
-  "--words[list these words of the current session (used by the scripts)]:words:(items features checkpoints)"
+  "--words[list these words of the current session (used by the scripts)]:words:(items features checkpoints entries)"
   "--install[write the script to where your shell looks for it]"
   "--json[print JSON instead of text]"
   {-C,--folder}"[run as if started in this folder]:DIR:_files -/"
@@ -644,7 +646,7 @@ _shtab_segue_handover_options=(
 _shtab_segue_handover_defaults_added=0
 
 _shtab_segue_help_options=(
-  ":the command:(start resume switch pause complete abandon handover handoff prepare budget bootstrap plan brief status list search map ui show log resumable checkpoints runs usage stats pressure since checkpoint done begin add block unblock drop note decide ask answer learn rewind undo feature verify remember recall playbook vote forget memories habits agent hold run continue mcp serve key quota schema sync export import backup cleanup rebuild migrate recover scrub doctor model spend init uninit off on hook statusline config trust completion)"
+  ":the command:(start resume switch pause complete abandon handover handoff prepare budget bootstrap plan brief ledger status list sessions search map ui show log resumable checkpoints runs usage stats pressure since checkpoint done begin add block unblock drop note decide ask answer learn rewind undo feature verify remember recall playbook vote forget memories habits agent hold run continue mcp serve key quota schema sync export import backup cleanup rebuild migrate recover scrub doctor model spend init uninit off on hook statusline config trust completion)"
 )
 
 # guard to ensure default positional specs are added only once per session
@@ -760,6 +762,26 @@ _shtab_segue_learn_options=(
 
 # guard to ensure default positional specs are added only once per session
 _shtab_segue_learn_defaults_added=0
+
+_shtab_segue_ledger_options=(
+  "--all[also what is settled, with what settled it]"
+  "--explain[what each entry rests on\: run, step, time, what showed its state, who corrected it]"
+  "--kind[only entries of this kind]:kind:(request rule permission choice list item failing attempt question)"
+  "--why[with drop\: the reason]:TEXT:"
+  "--of[with add\: the entry that it belongs to, as a point to its request]:ID:_segue_entries"
+  {-s,--session}"[the session\; by default SEGUE_SESSION, or the current one]:ID:_segue_sessions"
+  "--json[print JSON instead of text]"
+  {-C,--folder}"[run as if started in this folder]:DIR:_files -/"
+  "--home[the data folder\; overrides SEGUE_HOME]:DIR:_files -/"
+  "--store[the store\; overrides SEGUE_STORE]:URL:"
+  "--actor[who is acting\: \`user\` or an agent\'s name]:NAME:"
+  "--no-color[no colours, even on a terminal]"
+  "(- : *)"{-h,--help}"[show this help]"
+  "*:the session to look at\; or done ID\…, drop ID\…, reopen ID\…, edit ID TEXT, add KIND TEXT:_segue_entries"
+)
+
+# guard to ensure default positional specs are added only once per session
+_shtab_segue_ledger_defaults_added=0
 
 _shtab_segue_list_options=(
   "--all[sessions of all projects]"
@@ -1308,6 +1330,29 @@ _shtab_segue_serve_options=(
 # guard to ensure default positional specs are added only once per session
 _shtab_segue_serve_defaults_added=0
 
+_shtab_segue_sessions_options=(
+  "--yes[with join\: do not ask]"
+  "--dry-run[with join\: only show what it would do]"
+  "--all[sessions of all projects]"
+  "--status[only sessions with this status]:status:(created active paused completed abandoned)"
+  "--project[only sessions of this project, by its key or its name]:NAME:"
+  "--org[only sessions of this organization]:NAME:"
+  "--limit[only the N most recently active]:N:"
+  "--ids[print ids only, one per line]"
+  "--json[print JSON instead of text]"
+  {-C,--folder}"[run as if started in this folder]:DIR:_files -/"
+  "--home[the data folder\; overrides SEGUE_HOME]:DIR:_files -/"
+  "--store[the store\; overrides SEGUE_STORE]:URL:"
+  "--actor[who is acting\: \`user\` or an agent\'s name]:NAME:"
+  "--no-color[no colours, even on a terminal]"
+  "(- : *)"{-h,--help}"[show this help]"
+  ":what to do\; by default list:(list join)"
+  "*:with join\: the session that stays, and those that join it:_segue_sessions"
+)
+
+# guard to ensure default positional specs are added only once per session
+_shtab_segue_sessions_defaults_added=0
+
 _shtab_segue_show_options=(
   "--timeline[what happened, in order\: a run\'s steps, a session\'s events]"
   "--limit[with --timeline of a run\: the newest N steps\; by default all]:N:"
@@ -1645,6 +1690,7 @@ _shtab_segue() {
         init) _arguments -C -s $_shtab_segue_init_options ;;
         key) _arguments -C -s $_shtab_segue_key_options ;;
         learn) _arguments -C -s $_shtab_segue_learn_options ;;
+        ledger) _arguments -C -s $_shtab_segue_ledger_options ;;
         list) _arguments -C -s $_shtab_segue_list_options ;;
         log) _arguments -C -s $_shtab_segue_log_options ;;
         map) _arguments -C -s $_shtab_segue_map_options ;;
@@ -1674,6 +1720,7 @@ _shtab_segue() {
         scrub) _arguments -C -s $_shtab_segue_scrub_options ;;
         search) _arguments -C -s $_shtab_segue_search_options ;;
         serve) _arguments -C -s $_shtab_segue_serve_options ;;
+        sessions) _arguments -C -s $_shtab_segue_sessions_options ;;
         show) _arguments -C -s $_shtab_segue_show_options ;;
         since) _arguments -C -s $_shtab_segue_since_options ;;
         spend) _arguments -C -s $_shtab_segue_spend_options ;;
@@ -1707,6 +1754,7 @@ _segue_sessions() { _segue_lines segue list --all --ids; }
 _segue_items() { _segue_lines segue completion --words items; }
 _segue_features() { _segue_lines segue completion --words features; }
 _segue_checkpoints() { _segue_lines segue completion --words checkpoints; }
+_segue_entries() { _segue_lines segue completion --words entries; }
 # End Custom Preamble
 
 

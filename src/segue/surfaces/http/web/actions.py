@@ -14,6 +14,7 @@ from .render import link
 from .visitor import Visitor
 
 VOTES = ("helpful", "harmful")
+CORRECTIONS = ("done", "drop", "reopen")
 
 
 class _Checks:
@@ -88,6 +89,18 @@ def answer(visitor: Visitor, fields: Fields, id: str) -> GoTo:
     """Answer an open question."""
     question, text = _needed(fields, "question"), _needed(fields, "text")
     return _on_session(visitor, id, lambda session: session.answer(question, text), "answered")
+
+
+@action("/session/{id}/ledger", role="writer")
+def correct(visitor: Visitor, fields: Fields, id: str) -> GoTo:
+    """Say of an entry of the ledger that it is done, holds no more, or holds after all."""
+    entry, what = _needed(fields, "entry"), one_of(fields, "what", CORRECTIONS) or _needed(fields, "what")
+
+    def act(session: Session) -> object:
+        ledger = session.ledger
+        return {"done": ledger.done, "drop": ledger.drop, "reopen": ledger.reopen}[what](entry)
+
+    return _on_session(visitor, id, act, "corrected")
 
 
 @action("/session/{id}/verify", role="writer")

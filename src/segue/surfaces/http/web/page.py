@@ -31,6 +31,7 @@ SAID = {
     "noted": "The note is saved.",
     "decided": "The decision is saved.",
     "answered": "The answer is saved.",
+    "corrected": "The ledger is corrected.",
     "checks": "The checks are running; results appear as they finish.",
     "voted": "The vote is counted.",
     "pruned": "The memories are summarised.",

@@ -13,9 +13,12 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from ...._files import read_bytes
 from ....core.event_words import event_words
+from ....core.ledger.groups import TITLES, entries_in
+from ....core.ledger.model import SETTLED
 from ....core.memories.model import TOP_K_MAX, TYPES
 from ....core.search.kinds import GROUPS, KINDS
 from ....core.search.query import parsed
+from ....core.sessions.ledger_commands import FINISHED
 from ....errors import UsageError
 from ....services.features.features import Features
 from ....services.handoff.readable import run_document, written
@@ -49,6 +52,7 @@ HITS_MAX = 20
 MEMORIES_PAGE = 50
 MEMORIES_PAGES_MAX = TOP_K_MAX // MEMORIES_PAGE
 EVIDENCE_MAX = 12
+SETTLED_MAX = 100
 READABLE = {
     "html": ("HTML, to read", "html", "text/html"), "markdown": ("Markdown, to read", "md", "text/markdown"),
 }  # fmt: skip
@@ -126,8 +130,14 @@ def show_session(visitor: Visitor, fields: Fields, id: str) -> Page:
         told = session_brief(segue.workspace, id)
         kept = segue.attach(id).features
         features = [(one, _evidence(kept, one.id)) for one in view.status.features]
+        ledger = segue.ledger(id)
+    groups = ledger.groups()
+    shown = entries_in(groups)
+    settled = [one for one in reversed(ledger.entries) if one.state in SETTLED and one.id not in shown]
     return Page("session.html", view.status.goal, {
-        "view": view, "told": told, "features": features,
+        "view": view, "told": told, "features": features, "groups": groups, "titles": TITLES,
+        "settled": settled[:SETTLED_MAX], "finished": FINISHED,
+        "run_keys": {f"{run.agent}/{run.id}": run.key for run in view.runs},
         "agent_title": agent_title, "exports": EXPORTS, "checks": checks_of(id), "stamp": stamp,
     })  # fmt: skip
 

@@ -1,0 +1,184 @@
+"""Whether the first message of a run is about the work that a ledger knows, or about something else.
+
+A run that goes on, adds, permits, answers or points back belongs to the work before it. One that names
+nothing of it and says enough by itself is other work. In doubt it belongs.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+from ..base.lazy import regex
+from ..language import messages
+from ..language.points import points_in
+from ..language.rules import is_for_ever, may_take_back, rules_in
+from ..language.sentences import sentences
+from ..language.subjects import subjects_of, weight
+from .model import HOLDING, Entry
+
+SUBJECTS_MIN = 6
+"""A message that is about fewer things does not say enough to be other work."""
+SHARED_MIN, SHARED_PERCENT = 2, 34
+TOLD_SUBJECTS_MIN, TOLD_PERCENT, NAME_CHARS_MIN = 3, 30, 5
+SHORT_CHARS = 120
+WISH_CHARS, HEAD_SUBJECTS = 90, 3
+LONG_WORD = 14
+RECENT = 40
+"""How many entries are looked at, the newest."""
+_ADDRESS = regex(r"\bhttps?://\S+")
+_BROAD = subjects_of(
+    "test tests pass review build ci pr issue repo repository branch app project page bug feature add new"
+    " code user plan doc docs folder folders branches remote commit push merge conflict conflicts main latest"
+    " modified implement session readme"
+)
+"""Of these any work in a project may speak."""
+_ADDS = regex(
+    r"\W*(?:(?:please|ok|okay|great|thanks|thank you|perfect|now|so|well|oh|ah|hm+|yes|yeah|bitte|danke|ach"
+    r"|ja|merci|gracias)\W+){0,3}"
+    r"(?:also|(?:some|a few|one|two|three|several) more|more|another|and|plus|additionally|furthermore"
+    r"|moreover|besides|in addition|next|then|another thing"
+    r"|as well|still|again|auch|noch|weitere|außerdem|zusätzlich|und|noch|dann|als nächstes|aussi|encore"
+    r"|autre|de plus|ensuite"
+    r"|également|et|además|otra|más|también|y|luego|ahora|também|mais|além|inoltre|anche|poi|ook|daarnaast|także|dodatkowo"
+    r"|ещё|еще|также|затем)\b|^\W*(?:另外|还有|還有|此外|接下来|接著|再|また|さらに|次に|それから|또|그리고|추가로)",
+    re.I,
+)
+_POINTS_AT_ONCE = regex(
+    r"\W*(?:[\w'’]+\W+){0,2}(?:this|that|these|those|it|them|same|das|dies\w*|es|ça|cela|eso|esto|isso|isto|questo"
+    r"|dit|dat|это)\b|.{0,6}(?:这|那|それ|これ|이것|그것)",
+    re.I,
+)
+"""A word that stands for something else, among the first words: further on it stands for what the message has
+named itself."""
+_POINTS_BACK = regex(
+    r"\b(?:above|again|still|earlier|previous(?:ly)?|last (?:time|run|session)"
+    r"|yesterday|before|the plan|the rest|remaining|left|where (?:we|you|i) (?:were|left|stopped)"
+    r"|continue|resume"
+    r"|go on|how far|what is left|when (?:everything|all|that|it|this|you|we|the rest)"
+    r"|at the (?:very )?end|afterwards"
+    r"|finally|while you are at it|while you're at it|once (?:that|it|you|everything)|don'?t forget"
+    r"|remember to"
+    r"|wenn (?:alles|das|du)|am ende|zum schluss|nebenbei|quand tout|à la fin|cuando (?:todo|termines)"
+    r"|al final"
+    r"|quando (?:tudo|terminar|tutto)|no final|alla fine|als alles|на конце|wieder|vorher"
+    r"|gestern|letzte[snr]?|weiter|encore|reste|ayer|otra vez|resto|ontem|ieri|ancora|gisteren|вчера|снова)\b"
+    r"|(?:继续|昨天|之前|上次|剩下|昨日|続き|前回|残り|어제|계속)",
+    re.I,
+)
+
+
+def is_other_work(message: str, entries: Iterable[Entry]) -> bool:
+    """Whether a message that opens a run is about something else than the entries of a ledger."""
+    known = _recent(entries)
+    if not known or _belongs_by_form(message):
+        return False
+    if messages.opens_work(message) and messages.relation_of(message) == "new":
+        return True
+    mine = subjects_of(message[:2_000])
+    if weight(mine) < SUBJECTS_MIN:
+        return False
+    shared = len(mine & _about(known))
+    return shared < SHARED_MIN and 100 * shared < SHARED_PERCENT * len(mine)
+
+
+def is_told_as_other(message: str, entries: Iterable[Entry]) -> bool:
+    """Whether a message that opens a run is to be told as other work: unless it says by its form that it goes
+    on, it must speak of what the last run was about. It may be filed there all the same: what was told
+    shortly can be asked for, and a session that was torn apart cannot be put together so easily."""
+    every = list(entries)
+    known = _recent(every)
+    if not known:
+        return False
+    if is_other_work(message, known):
+        return True
+    if _answers(message, every) or (not _asks(message) and _belongs_by_form(message)):
+        return False
+    mine = own_subjects(message)
+    if weight(mine) < TOLD_SUBJECTS_MIN:
+        return False
+    shared = mine & _about(entry for entry in known if entry.run == known[-1].run)
+    is_named = any(not one.isalpha() and len(one) >= NAME_CHARS_MIN for one in shared)
+    return not is_named and (
+        weight(shared) < SHARED_MIN or 100 * weight(shared) < TOLD_PERCENT * weight(mine)
+    )
+
+
+def _asks(message: str) -> bool:
+    """Whether a message asks about something that it names itself: that a question does not change the work
+    does not make it one about the work before."""
+    is_pointing = _POINTS_AT_ONCE.match(message) or _POINTS_BACK.search(message[:120])
+    return not is_pointing and messages.relation_of(message) == "asks"
+
+
+def _answers(message: str, entries: Iterable[Entry]) -> bool:
+    """Whether a message may answer what the agent asked last."""
+    asked = [one.text for one in entries if one.kind == "question" and one.state in HOLDING]
+    return bool(asked) and messages.relation_of(message, reply_to=asked[-1]) == "answers"
+
+
+def own_subjects(message: str) -> frozenset[str]:
+    """What a message is about, without addresses and what any work in a project may speak of."""
+    return subjects_of(_ADDRESS.sub(" ", message[:2_000])) - _BROAD
+
+
+def _recent(entries: Iterable[Entry]) -> list[Entry]:
+    return [entry for entry in entries if entry.kind != "question"][-RECENT:]
+
+
+def _belongs_by_form(message: str) -> bool:
+    """Whether a message goes on, adds, points back, or says too little by its form alone."""
+    if messages.withdraws(message):
+        return True  # what it takes back must hear of it, also if it goes on with something else
+    relation = messages.relation_of(message)
+    if relation in ("goes_on", "permits", "withdraws", "answers", "asks") or _has_no_words(message):
+        return True
+    if relation == "new" and messages.opens_work(message):
+        return False
+    return bool(
+        messages.contradicts(message)
+        or messages.is_content(message)
+        or any(_ADDS.match(one) for one in sentences(message)[:3])
+        or messages.adds(message)
+        or _POINTS_AT_ONCE.match(message)
+        or _POINTS_BACK.search(message[:120])
+        or _is_list_of_wishes(message)
+        or (len(message) < SHORT_CHARS and _is_of_rules(message))
+    )
+
+
+def _is_of_rules(message: str) -> bool:
+    """Whether a short message sets a rule or takes one back."""
+    return bool(rules_in(message)) or is_for_ever(message) or may_take_back(message)
+
+
+def _about(known: Iterable[Entry]) -> set[str]:
+    """What is open in a ledger, and what was asked for."""
+    about: set[str] = set()
+    for entry in known:
+        if entry.kind != "list" and (entry.state in HOLDING or entry.kind in ("request", "item")):
+            about |= subjects_of(entry.text[:2_000])
+    return about
+
+
+def names_nothing_of(message: str, entries: Iterable[Entry]) -> bool:
+    """Whether a message is about nothing that the work of a ledger is about. Rules go from one work to the
+    next."""
+    mine = subjects_of(message[:2_000])
+    asked = [entry for entry in entries if entry.kind not in ("rule", "permission", "list")][-RECENT:]
+    return bool(mine) and not any(mine & subjects_of(entry.text[:2_000]) for entry in asked)
+
+
+def _is_list_of_wishes(message: str) -> bool:
+    """Whether a message is a list of short points whose head says nothing of its own: "todo from my side"."""
+    points = points_in(message)
+    if len(points) < 2 or any(len(point.text) > WISH_CHARS for point in points):
+        return False
+    return all(len(subjects_of(head)) < HEAD_SUBJECTS for head in {point.head for point in points})
+
+
+def _has_no_words(message: str) -> bool:
+    """Whether a message is written without spaces in a script that has them, so that nothing can be
+    compared."""
+    words = message.split()
+    return message.isascii() and len(message) > LONG_WORD * len(words)

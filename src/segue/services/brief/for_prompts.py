@@ -1,0 +1,292 @@
+"""What a run is told with its first prompt, chosen by what the prompt asks for.
+
+A prompt that goes on with the work before, adds to it or is about it is told where that stopped. One that is
+about the work of an earlier run is told of that run. One that carries a plan which was made in an earlier run
+is told what was decided while planning and is not in the plan. Everything else is other work: then only the
+rules of the project are told, what lies uncommitted, and in a line what was left open. In a run that rested
+for hours, a prompt is answered by what changed meanwhile.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from contextlib import suppress
+from itertools import islice
+from pathlib import Path
+
+from msgspec.structs import replace
+
+from ...agents.base import Found
+from ...agents.hooks import HookEvent
+from ...core.base.lazy import regex
+from ...core.base.page import cut, plain, quote
+from ...core.base.same_items import BETWEEN
+from ...core.brief.parts import whole_texts
+from ...core.language.rules import is_for_ever
+from ...core.language.sentences import flat, is_assent
+from ...core.language.subjects import subjects_of
+from ...core.ledger.covered import lacking
+from ...core.ledger.model import HOLDING, Entry
+from ...core.ledger.other_work import is_told_as_other, names_nothing_of, own_subjects
+from ...core.ledger.sayings import Message
+from ...core.ledger.standing import choice_words, rules_alone, standing
+from ...core.runs.brief_labels import Label
+from ...core.runs.brief_text import CLOSING, OPENING, delimited
+from ...core.runs.identifiers import short_run
+from ...effects.git.probe import probe
+from ...effects.redaction.redact import redact
+from ...errors import SegueError
+from ..habits.told import accepted_rules
+from ..ledger.work import UNHEARD_BYTES_MAX, run_name
+from ..runs.discovery import RunFinder, found_of
+from ..runs.run import run_in
+from ..runs.select import is_here, runs_meant
+from ..workspace.own_files import own_files
+from ..workspace.workspace import Workspace
+from .for_starts import HookBrief, brief_at_start, brief_of_run
+from .gather import entries_of_runs
+from .notices import notices_of
+from .predecessor import Predecessor, chosen_since, line_of_others, predecessor_of
+
+SESSIONS_MAX, ROWS_MAX = 8, 60
+"""Among how many earlier sessions, and their runs, the one is looked for that a prompt is about."""
+SHARED_MIN, SHARED_PERCENT = 3, 34
+SHARED_IF_GOES_ON_MIN, SHARED_IF_GOES_ON_PERCENT = 2, 50
+"""Of a prompt that goes on with something, but with nothing of the newest work."""
+RULES_BYTES, NAMES_BYTES, BEFORE_BYTES = 700, 160, 120
+PLAN_CHARS_MIN = 400
+RESTED_SECONDS = 2 * 3_600.0
+_PLAN = regex(
+    r"(?i)\W*(?:please )?(?:implement|execute|carry out|follow) (?:the following|this|the attached) plan\b"
+)
+_TRANSCRIPT = regex(r"([0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f-]{22})\.jsonl")
+
+
+def brief_for_prompt(workspace: Workspace, finder: RunFinder, event: HookEvent, *, budget: int) -> HookBrief:
+    """The brief for a run whose first prompt is known; empty if there is nothing worth saying."""
+    before = predecessor_of(workspace, finder, event)
+    prompt = event.text.strip()
+    if before.found is None or is_assent(prompt) or chosen_since(workspace, finder, before.found) is not None:
+        return brief_at_start(workspace, finder, before, budget)
+    if len(prompt) >= PLAN_CHARS_MIN and _PLAN.match(prompt):
+        return _brief_for_plan(workspace, finder, before, prompt)
+    entries = entries_of_runs(workspace, finder, [before.found])
+    is_other = is_told_as_other(prompt, entries)
+    referred = None
+    if is_other or (entries and names_nothing_of(prompt, entries)):  # "now go on with the login page"
+        referred = _run_referred_to(workspace, finder, prompt, before.found, is_other=is_other)
+    if referred is not None:
+        at = time.strftime("%Y-%m-%d", time.gmtime(referred.changed))
+        notice = f"what you are asked for was worked on in this run of {at}; a later run here did other work"
+        brief = brief_of_run(workspace, finder, referred, budget, (notice,), alone=True)
+        return replace(brief, shown=f"told of the run of {at} that worked on this")
+    if not is_other:
+        return brief_at_start(workspace, finder, before, budget)
+    return _brief_for_other_work(workspace, finder, before, entries)
+
+
+def _run_referred_to(
+    workspace: Workspace, finder: RunFinder, prompt: str, newest: Found, *, is_other: bool
+) -> Found | None:
+    """The run of another session whose work a prompt is about: it names the run, or shares what the work of
+    its session is about."""
+    if finder.runs is None:
+        return None
+    projects = workspace.working_tree.project_keys(workspace.settings)
+    mine = own_subjects(prompt)
+    seen: dict[str, bool] = {}
+    rows = finder.runs.rows(projects=projects)[:ROWS_MAX]
+    own = next((row.session for row in rows if row.native == newest.native), "")
+    for row in rows:
+        run = run_in(row)
+        if run is None or run.side or row.native == newest.native or not row.session:
+            continue
+        if len(row.native) >= 8 and row.native[:8] in prompt:
+            return found_of(row)
+        if row.session not in seen and row.session != own and len(seen) < SESSIONS_MAX:
+            seen[row.session] = _is_about(workspace, row.session, mine, is_other=is_other)
+            if seen[row.session]:
+                return found_of(row)
+    return _unfiled_run_about(finder, mine, newest, is_other=is_other)
+
+
+def _unfiled_run_about(
+    finder: RunFinder, mine: frozenset[str], newest: Found, *, is_other: bool
+) -> Found | None:
+    """The newest run about these things of those that no sync has filed: one that was killed, and after which
+    other work came."""
+    left = UNHEARD_BYTES_MAX
+    for found in islice(runs_meant(finder), ROWS_MAX):
+        row = finder.row(found)
+        is_filed = row is not None and row.session
+        if is_filed or found.native in (newest.native, finder.asking) or not is_here(finder, found):
+            continue
+        left -= found.size
+        if left < 0:
+            return None
+        with suppress(SegueError, OSError):
+            texts = [one.text for one in finder.sayings(found) if isinstance(one, Message)]
+            if _is_about_same(texts, mine, is_other=is_other):
+                return found
+    return None
+
+
+def _is_about(workspace: Workspace, session: str, mine: frozenset[str], *, is_other: bool) -> bool:
+    try:
+        state = workspace.repository.state(session)
+    except SegueError:
+        return False
+    texts = [state.goal, *(e.text for e in state.said if e.kind in ("request", "item", "choice"))]
+    return _is_about_same(texts, mine, is_other=is_other)
+
+
+def _is_about_same(texts: Sequence[str], mine: frozenset[str], *, is_other: bool) -> bool:
+    about = frozenset[str]().union(*(subjects_of(text[:1_000]) for text in texts[-40:]))
+    shared = len(mine & about)
+    if not is_other and shared >= SHARED_IF_GOES_ON_MIN:
+        return 100 * shared >= SHARED_IF_GOES_ON_PERCENT * len(mine)
+    return shared >= SHARED_MIN and 100 * shared >= SHARED_PERCENT * len(mine)
+
+
+# -- a plan of an earlier run
+
+
+def _brief_for_plan(workspace: Workspace, finder: RunFinder, before: Predecessor, prompt: str) -> HookBrief:
+    """What was said while a plan was made and is not in it, and what lies uncommitted."""
+    planned = _run_of_plan(finder, prompt) or before.found
+    if planned is None:
+        return HookBrief()
+    known = entries_of_runs(workspace, finder, [planned])
+    own = [e for e in known if e.run == run_name(planned)]
+    if names_nothing_of(prompt, own):
+        return _brief_for_other_work(workspace, finder, before, known)
+    about = own_subjects(prompt)
+    rules = {e.id for e in rules_alone(known) if is_for_ever(e.text)}
+    entries = [
+        e
+        for e in known
+        if e.state in HOLDING
+        and (e.id in rules or (e.run == run_name(planned) and about & own_subjects(e.text)))
+    ]
+    missing = lacking([e for e in entries if e.kind in ("rule", "permission", "choice", "attempt")], prompt)
+    refused = lacking(
+        [e for e in entries if e.kind == "request" and e.relation in ("corrects", "withdraws")], prompt
+    )
+    lines = [
+        *_line(Label.RULES, [e for e in missing if e.kind in ("rule", "permission")]),
+        *_line(Label.DECIDED, [e for e in missing if e.kind == "choice"]),
+        *_line(Label.TRIED, [e for e in missing if e.kind == "attempt"]),
+        *_line(Label.USER, refused),
+    ]
+    lines += _notice_lines(workspace, before) + _uncommitted(workspace)
+    if not lines:
+        return HookBrief()
+    at = time.strftime("%Y-%m-%d %H:%M UTC", time.gmtime(planned.changed))
+    id = plain(short_run(planned.native))
+    head = f"{OPENING} Said while this plan was made ({planned.agent} {id}, {at}) and not in it:"
+    return HookBrief(
+        _delimited([head, *lines]), runs=(finder.key(planned),), shown="told what the plan leaves out"
+    )
+
+
+def _run_of_plan(finder: RunFinder, prompt: str) -> Found | None:
+    """The run whose transcript a plan names."""
+    named = _TRANSCRIPT.search(prompt)
+    if named is None:
+        return None
+    return next((found for found in finder.found() if found.native == named[1]), None)
+
+
+def _line(label: Label, entries: list[Entry]) -> list[str]:
+    said = (choice_words(e) if e.kind == "choice" and e.by == "user" else flat(e.text) for e in entries)
+    texts = list(dict.fromkeys(said))
+    text = whole_texts([one.replace(BETWEEN, ", ") for one in texts], RULES_BYTES, BETWEEN) if texts else ""
+    return [f"{label}: {text}"] if text else []
+
+
+# -- other work
+
+
+def _brief_for_other_work(
+    workspace: Workspace, finder: RunFinder, before: Predecessor, entries: tuple[Entry, ...]
+) -> HookBrief:
+    """The rules of the project, what lies uncommitted, and a line on what was left open."""
+    held = standing(entries)
+    accepted = accepted_rules(workspace)
+    rules = [*rules_alone(entries), *(Entry(text, "rule", text) for text in accepted)]
+    lines = [*_notice_lines(workspace, before), *_line(Label.RULES, rules), *_uncommitted(workspace)]
+    asked = [one for one in held.requests if one.entry.relation != "asks"]
+    left = sum(len(one.left) for one in held.lists)
+    if before.found is not None and (asked or left):
+        what = quote(cut(asked[0].text, BEFORE_BYTES)) if asked else f"{left} items of a list"
+        more = f" and {len(asked) - 1} more" if len(asked) > 1 else ""
+        id = plain(short_run(before.found.native))
+        lines.append(
+            f"{Label.BEFORE}: {what}{more} was left open here; `segue brief {id}` shows where it stopped."
+        )
+    if not lines:
+        return HookBrief()
+    head = f"{OPENING} For any work in this project:"
+    parts = (("the rules of this project", Label.RULES), ("what lies uncommitted", Label.TREE),
+             ("what was left open", Label.BEFORE))  # fmt: skip
+    told = [what for what, label in parts if any(line.startswith(label) for line in lines)]
+    shown = f"told {' and '.join(told)}" if told else ""
+    return HookBrief(_delimited([head, *lines]), shown=shown)
+
+
+def _notice_lines(workspace: Workspace, before: Predecessor) -> list[str]:
+    notices = [*notices_of(workspace, None), *([before.others] if before.others else [])]
+    return [f"{Label.NOTICE}: {'; '.join(notices)}"] if notices else []
+
+
+def _uncommitted(workspace: Workspace) -> list[str]:
+    if not workspace.sees_tree or not workspace.folder.is_dir():
+        return []
+    now = probe(workspace.folder, 0.0, own=own_files(workspace.home, workspace.working_tree.root))
+    names = whole_texts(list(now.dirty), NAMES_BYTES, ", ") if now.dirty and not now.cut else ""
+    return [f"{Label.TREE}: Uncommitted now: {names}."] if names else []
+
+
+def _delimited(lines: list[str]) -> str:
+    head, *rest = lines
+    return redact(delimited("\n".join([head, *map(plain, rest), CLOSING])))
+
+
+# -- a pause
+
+
+def brief_after_rest(workspace: Workspace, finder: RunFinder, own: Found, rested_seconds: float) -> HookBrief:
+    """What changed while a conversation rested; empty if nothing did."""
+    since = time.time() - rested_seconds
+    lines: list[str] = []
+    if workspace.sees_tree and workspace.folder.is_dir():
+        now = probe(workspace.folder, since, own=own_files(workspace.home, workspace.working_tree.root))
+        if now.commits:
+            subjects = whole_texts([quote(one) for one in now.commits], 3 * NAMES_BYTES, "; ")
+            lines.append(f"Committed since: {subjects}.")
+    lines += _runs_since(workspace, finder, own, since)
+    if not lines:
+        return HookBrief()
+    hours = f"{rested_seconds / 3_600:.0f}"
+    head = f"{OPENING} While this conversation rested for {hours} hours:"
+    return HookBrief(_delimited([head, *lines]), own=True)
+
+
+def _runs_since(workspace: Workspace, finder: RunFinder, own: Found, since: float) -> list[str]:
+    others: list[Found] = []
+    for run in finder.found():
+        if run.changed < since or len(others) >= 4:
+            break
+        if run.native != own.native and not run.parent:
+            others.append(run)
+    line = line_of_others(workspace, finder, others, "worked here meanwhile")
+    return [f"{line}."] if line else []
+
+
+def rested_seconds(event: HookEvent) -> float:
+    """How long the transcript of a run was not written to."""
+    try:
+        return time.time() - Path(event.transcript).stat().st_mtime if event.transcript else 0.0
+    except OSError:
+        return 0.0

@@ -1,0 +1,73 @@
+"""Whether the first message of a run goes on with the work before."""
+
+from __future__ import annotations
+
+import pytest
+
+from segue.core.ledger.model import Entry
+from segue.core.ledger.other_work import is_other_work, is_told_as_other
+
+LOGIN = [
+    Entry("a1", "request", "Move the login of the shop from cookies to signed tokens, with a middleware."),
+    Entry("b2", "item", "write the token signer in src/auth/signer.py"),
+]
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        "Write a script tools/thumbnails.sh that resizes pictures of the gallery and uploads them there.",
+        "Add a dark theme to the settings page with a switch in the header bar; remember the choice.",
+        "Schreib ein Skript, das die Bilder der Galerie verkleinert, komprimiert und dann hochlädt.",
+    ],
+)  # fmt: skip
+def test_what_names_nothing_of_the_work_and_says_enough_is_other_work(message: str) -> None:
+    assert is_other_work(message, LOGIN)
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        "go on",
+        "No, take a full index for the gallery of products, partial ones confuse the planner.",
+        "It still fails on the staging machine with a timeout after thirty seconds of waiting for the queue.",
+        "That broke the header of the gallery page, the pictures and the footer of the newsletter.",
+        "Also add a dark theme to the settings page, with a switch in the header bar that users can see.",
+        "ok, gallery_pictures/newsletter.py darfst du ändern, nur diese Datei",
+        "Oh, and send a mail to the people of operations when the newsletter of the gallery fails.",
+        "I'd also like you to send a mail to the people of operations when the newsletter fails.",
+        "Yesterday's change made the gallery page of the newsletter slow, find out why.",
+        "The middleware should refuse tokens of accounts that were revoked by an administrator.",
+        "Never use the word basket in the interface of the gallery, the newsletter or the product pages.",
+    ],
+)  # fmt: skip
+def test_what_points_back_adds_rules_or_names_the_work_is_not(message: str) -> None:
+    assert not is_other_work(message, LOGIN)
+
+
+LAST = [Entry("1", "request", "Move the login of the shop from cookies to signed tokens.", run="codex/1")]
+
+
+@pytest.mark.parametrize(
+    ("prompt", "is_other"),
+    [
+        ("make the text output fields scrollable", True),
+        ("what happens when both expected_output and assertions are defined?", True),
+        ("Also make the text output fields scrollable", False),
+        ("go on", False),
+        ("where were we?", False),
+        ("Sign the tokens of the login with HS256.", False),
+        ("Never rename the text output fields.", False),
+        ("The rule about the output fields no longer applies.", False),
+    ],
+)
+def test_a_prompt_is_told_at_length_if_it_goes_on_or_speaks_of_the_last_run(
+    prompt: str, is_other: bool
+) -> None:
+    assert is_told_as_other(prompt, LAST) == is_other
+
+
+def test_an_answer_to_what_the_agent_asked_last_goes_on() -> None:
+    asked = Entry("2", "question", "Should the exporter use the sandbox or the real service?", run="codex/1")
+    assert is_told_as_other("with the real service and its staging keys", LAST)
+    assert not is_told_as_other("with the real service and its staging keys", [*LAST, asked])
