@@ -52,11 +52,11 @@ class _Row(NamedTuple):
 def words_part(facts: BriefFacts, most: int) -> list[Line]:
     """What the user asked for and holds, in order, then the last message."""
     lines: list[Line] = []
-    rows = _rows(facts)
+    rows, skipped = _rows(facts)
     if facts.declared_goal or (facts.goal and not rows):
         room = most // 3 if rows else most - 8
         lines.append(Line(f"{Label.GOAL}: {cut(facts.goal, max(room, 40))}"))
-    lines += _told(facts, rows, most - cost(lines))
+    lines += _told(facts, rows, skipped, most - cost(lines))
     plan = _agents_plan(facts)
     if plan and (room := most - cost(lines) - size(Label.AGENTS_PLAN) - 5) >= HEAD_BYTES:
         lines.append(Line(f"{Label.AGENTS_PLAN}: {quote(plan, min(room, PLAN_BYTES))}"))
@@ -64,11 +64,9 @@ def words_part(facts: BriefFacts, most: int) -> list[Line]:
     return lines
 
 
-def _told(facts: BriefFacts, rows: Sequence[_Row], room: int) -> list[Line]:
+def _told(facts: BriefFacts, rows: Sequence[_Row], skipped: int, room: int) -> list[Line]:
     """The rows within a number of bytes: whole, or with older ones cut first, each at least by its head."""
     folder = folder_of(facts.folder)
-    skipped = max(0, len(rows) - ROWS_MAX)
-    rows = [*rows[:1], *rows[skipped + 1 :]] if skipped else rows
     is_cut: list[bool] = []
     wants = [min(size(_words(row, REQUEST_BYTES)), REQUEST_BYTES) for row in rows]
     fixed = [_around(row) for row in rows]
@@ -165,28 +163,32 @@ def _point(point: Entry) -> str:
 # -- which messages are told
 
 
-def _rows(facts: BriefFacts) -> list[_Row]:
-    """The requests that hold, and the last message at its place among them: at the end."""
+def _rows(facts: BriefFacts) -> tuple[list[_Row], int]:
+    """The first and the newest of the requests that hold, and the last message at its place among them, at
+    the end; with how many in between are left out."""
     last = facts.wanted.last
-    rows = [
-        _request_row(facts, one)
-        for one in facts.standing.requests
-        if not _is_last(one, last) and one.entry.relation != "asks" and not is_bare(one.entry)
-    ]
+    last_words = _in_line(last.text) if last is not None else ""
+    held, requests = None, []
+    for request in facts.standing.requests:
+        if last is not None and _same(_in_line(request.entry.text), last_words):
+            held = held or request
+        elif request.entry.relation != "asks" and not is_bare(request.entry):
+            requests.append(request)
+    count = len(requests) + (last is not None)
+    skipped = max(0, count - ROWS_MAX)
+    told_ones = [*requests[:1], *requests[skipped + 1 :]] if skipped else requests
+    rows = [_request_row(facts, request) for request in told_ones]
     if last is not None:
-        held = next((one for one in facts.standing.requests if _is_last(one, last)), None)
         rows.append(_last_row(facts, last, held))
-    return rows
+    return rows, skipped
 
 
-def _is_last(request: StandingRequest, last: UserMessage | None) -> bool:
-    """Whether a request is the last message."""
-    return last is not None and _same(request.entry.text, last.text)
+def _in_line(text: str) -> str:
+    return " ".join(text.split())
 
 
-def _same(text: str, other: str) -> bool:
-    """Whether two texts are the same message, of which one may be cut."""
-    one, two = " ".join(text.split()), " ".join(other.split())
+def _same(one: str, two: str) -> bool:
+    """Whether two texts on a line are the same message, of which one may be cut."""
     return one == two or (min(len(one), len(two)) > 200 and (one.startswith(two) or two.startswith(one)))
 
 
@@ -238,8 +240,15 @@ def _answered(facts: BriefFacts, rows: Sequence[_Row], room: int) -> list[Line]:
     """Earlier requests that the agent answered: the one that opened the work and the last ones, where there
     is room; in a small brief the last ones, where little else says what the work is about."""
     known = " ".join(f"{row.text} {row.answers}" for row in rows)
-    entries = [one for one in facts.standing.answered if not any(_same(one.text, row.text) for row in rows)]
-    if not entries or room <= 2 * HEAD_BYTES:
+    if room <= 2 * HEAD_BYTES:
+        return []
+    texts = [_in_line(row.text) for row in rows]
+    entries = [
+        entry
+        for entry in facts.standing.answered
+        if not any(_same(_in_line(entry.text), text) for text in texts)
+    ]
+    if not entries:
         return []
     if room >= OPENING_ROOM:
         [opened, *later] = entries

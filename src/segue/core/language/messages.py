@@ -255,6 +255,8 @@ def relation_of(
 
 
 def _words(text: str) -> int:
+    if text.isascii():
+        return len(text.split())
     wide = sum(ord(char) > 0x2E7F for char in text[:400])
     return len(text.split()) + wide // 2
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from functools import lru_cache
 
 from ..base.lazy import regex
 from ..base.values import Value
@@ -57,8 +58,12 @@ class Point(Value, gc=False):
 
 def points_in(message: str) -> list[Point]:
     """The points of a message; empty if it has fewer than two."""
-    if len(message) < 12:
-        return []
+    return list(_points_in(message)) if len(message) >= 12 else []
+
+
+@lru_cache(maxsize=8)
+def _points_in(message: str) -> tuple[Point, ...]:
+    """They are remembered, since several questions are asked of one message."""
     text = _FENCED.sub("\n", message) if "```" in message or "~~~" in message else message
     points = list(_listed(text.split("\n")))
     bullets = [point for point in points if not point.mark]
@@ -66,7 +71,7 @@ def points_in(message: str) -> list[Point]:
         points = [point for point in points if point.mark]
     if len(points) < 2:
         points = _inline(text)
-    return points[:POINTS_MAX] if len(points) >= 2 else []
+    return tuple(points[:POINTS_MAX]) if len(points) >= 2 else ()
 
 
 def _listed(lines: Sequence[str]) -> Iterator[Point]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from functools import lru_cache
 from typing import NamedTuple
 
 from ..base.lazy import regex
@@ -83,8 +84,14 @@ class Sentence(NamedTuple):
         return (label.end(), _names_rules(label[0], _LABELS)) if label else (0, False)
 
 
-def sentences_of(message: str) -> Iterator[Sentence]:
-    """The sentences that have one of the marks of a language, or that stand in a list of rules."""
+@lru_cache(maxsize=8)
+def sentences_of(message: str) -> tuple[Sentence, ...]:
+    """The sentences that have one of the marks of a language, or that stand in a list of rules. A message is
+    asked for its rules and its permissions, so they are remembered."""
+    return tuple(_sentences_of(message))
+
+
+def _sentences_of(message: str) -> Iterator[Sentence]:
     own = _own_words(message)
     is_document = _is_document(own)
     for prose in _ends(own):
