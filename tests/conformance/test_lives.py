@@ -47,6 +47,12 @@ def test_what_holds_is_told_after_every_reset_and_what_is_gone_is_not(tmp_path: 
     assert tally.wrongs <= WRONG_SHARE_MAX * tally.goners, f"{tally.wrongs} told that hold no more"
 
 
+@pytest.mark.parametrize("seed", [68, 95, 113, 168, 180])
+def test_what_was_taken_back_in_a_run_that_was_killed_is_told_no_more(tmp_path: Path, seed: int) -> None:
+    """Lives in which it came back: with the agent's own list, or after the next run's compaction."""
+    assert [verdict.wrong for verdict in verdicts_on(seed, tmp_path) if verdict.wrong] == []
+
+
 def verdicts_on(seed: int, folder: Path) -> list[Verdict]:
     one = life(seed)
     told = played(one, folder)

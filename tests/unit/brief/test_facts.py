@@ -64,3 +64,11 @@ def test_what_a_line_rests_on_is_known_by_the_steps_that_said_it() -> None:
     assert sources == {"OPEN": (2,), "RULES": (1,), "DECIDED": (4,), "TRIED": ()}
     written = Say(2, "Here is the plan:\n- [x] parse\n- [ ] round the totals\n- [ ] document the amounts")
     assert known([ASKED, written]).sources["OPEN"] == (2,)
+
+
+def test_a_point_that_the_user_took_back_is_no_longer_open_though_the_agents_list_has_it() -> None:
+    points = ("sort the orders by name", "document the flag --fast in docs/flags.md")
+    wishes = Prompt(2, "Some more wishes:\n" + "\n".join(f"- {one}" for one in points))
+    listed = Plan(3, (*(PlanItem(one, "pending") for one in points), PlanItem("write the parser", "pending")))
+    run: list[Step] = [ASKED, wishes, listed, Prompt(4, "Scratch the sorting of the orders.", how="queued")]
+    assert {task.text for task in known(run).plan} == {points[1], "write the parser"}

@@ -27,6 +27,11 @@ def test_a_message_that_agrees_answers_the_question(text: str) -> None:
     assert relation_of(text, reply_to=QUESTION) == "answers"
 
 
+def test_a_list_of_wishes_answers_no_question_though_it_begins_as_an_answer_does() -> None:
+    wishes = "Please do these too:\n- add the export to the nightly build\n- add a benchmark of it"
+    assert relation_of(wishes, reply_to="Shall the filter be case-insensitive?") == "adds"
+
+
 def test_a_list_of_facts_is_no_list_of_findings() -> None:
     facts = "Facts:\n1. Roads: updates should be daily.\n2. Fuel: 175 stations.\n3. Must be low cost."
     assert findings_in(facts) == []

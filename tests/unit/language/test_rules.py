@@ -247,6 +247,8 @@ LEGACY, TABS = "Never touch legacy/.", "Use tabs in new files."
         ("Write the migration for the orders table.", "we don't need the migration after all"),
         ("Add a dark mode to the settings page.", "undo the dark mode, please"),
         ("Add a dark mode to the settings page.", "cancel dark mode"),
+        ("Always run copper-check before a commit.", "The rule about copper_check no longer holds."),
+        ("Fix the reminders of mail_queue that come late.", "Drop the time zones of mail_queue altogether."),
     ],
 )
 def test_a_message_that_names_a_rule_or_a_request_and_ends_it_takes_it_back(said: str, later: str) -> None:
@@ -274,6 +276,8 @@ def test_a_message_that_names_a_rule_or_a_request_and_ends_it_takes_it_back(said
         ("Add a PDF export of the invoices with totals and a cover page.", "drop the cover page"),
         ("Add tests for the parser.", "never mind, go on"),
         (TABS, "add a new file for the tabs"),
+        ("Fix the reminders of mail_queue that come late.", "Drop the time zones of mail_queue."),
+        ("Always run copper-check before a commit.", "The rule about paddle_cache no longer holds."),
     ],
 )
 def test_a_message_that_only_speaks_of_the_same_leaves_it_alone(said: str, later: str) -> None:

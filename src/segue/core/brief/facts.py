@@ -312,9 +312,11 @@ def _plan(facts: BriefFacts, digest: RunDigest, said: Standing) -> None:
 
 def _add_points_of_list(facts: BriefFacts, digest: RunDigest, points: Iterable[Entry]) -> None:
     """Add the rows of the agent's own list that are points of a request, which the ledger keeps there: of a
-    list that is told, all is told."""
-    known = KnownItems(point.text for point in points)
-    rows = [(row[0], row[1]) for row in digest.plan if row[0] in known]
+    list that is told, all is told, but for what the user took back since."""
+    listed = list(points)
+    known = KnownItems(point.text for point in listed)
+    gone = KnownItems(point.text for point in listed if point.state in ("withdrawn", "superseded"))
+    rows = [(row[0], row[1]) for row in digest.plan if row[0] in known and row[0] not in gone]
     facts.plan_done += [text for text, state in rows if state == "done"]
     states = {"active": "active", "pending": "next"}
     by = "before" if facts.plan and all(line.by == "before" for line in facts.plan) else ""

@@ -276,7 +276,8 @@ def _is_answer(text: str) -> bool:
     words = _words(text)
     if _ADDITION.match(text):
         return False
-    if begins_with_assent(text) and not _FAILS.search(text[:LOOKED_AT_CHARS]):
+    is_list = bool(points_in(text))  # "please do these too: …" asks for more
+    if begins_with_assent(text) and not is_list and not _FAILS.search(text[:LOOKED_AT_CHARS]):
         return words <= 2 * SHORT_WORDS_MAX
     return words <= ANSWER_WORDS_MAX and not _REQUESTS.search(text) and not _WRONG.search(text)
 

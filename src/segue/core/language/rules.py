@@ -292,7 +292,8 @@ def _endings(message: str) -> tuple[_Ending, ...]:
             is_over = withdrawals.ENDS.search(clause) is not None
             allows = _allows(clause)
             if drops or is_over or allows or withdrawals.LIFTED.search(clause):
-                found.append(_Ending(clause, frozenset(_names(clause)), drops, is_over, allows))
+                names = frozenset(_names(_WHOLLY.sub(" ", clause)))
+                found.append(_Ending(clause, names, drops, is_over, allows))
     return tuple(found)
 
 
@@ -313,11 +314,16 @@ def _ends_rule_on(ending: _Ending, said: str) -> bool:
         return False
     if len(sentences(said)) > 1:
         return False  # it is a rule that is over, and not all that was asked for with it
-    named = {name.strip("/.") for name in _IDENTIFIER.findall(ending.text)}
-    return bool(named & {name.strip("/.") for name in _IDENTIFIER.findall(plain(said))})
+    named, ruled = _identifiers(ending.text), _identifiers(plain(said))
+    return any(name == one or one.startswith(f"{name}_") for name in named for one in ruled)
 
 
-_IDENTIFIER = regex(r"[a-z0-9.-]*[a-z0-9][_/][a-z0-9_./-]*", re.I)
+def _identifiers(low: str) -> set[str]:
+    """The names of files, functions and commands in a text, with their parts joined in one way."""
+    return {name.strip("/.").replace("-", "_") for name in _IDENTIFIER.findall(low)}
+
+
+_IDENTIFIER = regex(r"[a-z0-9.-]*[a-z0-9][_/-][a-z0-9_./-]*", re.I)
 
 
 def _ends_rule(ending: _Ending, names: list[str], forbids: bool) -> bool:
@@ -347,12 +353,16 @@ def _ends_request(ending: _Ending, wanted: list[str]) -> bool:
     return ending.drops or ending.is_over
 
 
+_WHOLLY = regex(
+    r"\b(?:altogether|entirely|completely|ganz|komplett|complètement|entièrement|por completo|completamente"
+    r"|del tutto|helemaal|całkiem|совсем|полностью)\b|完全|全部|まるごと|전부"
+)
 _OF = regex(r"(\w{3,}) (?:of|von|vom|des|du|della|del|van|für|for) ")
 
 
 def _is_of_it(ending: _Ending, wanted: list[str]) -> bool:
     """Whether what is dropped is something of what is wanted: "the tests of the importer"."""
-    part = _OF.search(ending.text)
+    part = _OF.search(ending.text) if not _WHOLLY.search(ending.text) else None
     named = _names(part[1]) if part is not None else []
     return bool(named) and not set(named) & set(wanted)
 

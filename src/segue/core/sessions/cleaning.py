@@ -26,7 +26,7 @@ def clean_command(command: C, mask: Mask | None = None) -> C:
     for field, required in _fields(type(command)):
         value = getattr(command, field)
         if type(value) is str:
-            if _is_harmless(value):
+            if len(value) <= HARMLESS_CHARS and HARMLESS.fullmatch(value):
                 continue
             cleaned = clean_text(value, what=field, mask=mask).strip()
             if required and not cleaned:
@@ -36,10 +36,6 @@ def clean_command(command: C, mask: Mask | None = None) -> C:
         elif value:
             changes[field] = _clean_nested(value, field, mask)
     return msgspec.structs.replace(command, **changes) if changes else command
-
-
-def _is_harmless(text: str) -> bool:
-    return len(text) <= HARMLESS_CHARS and HARMLESS.fullmatch(text) is not None
 
 
 @cache
@@ -57,7 +53,7 @@ def _fields(kind: type[Command]) -> tuple[tuple[str, bool], ...]:
 
 def _clean_nested(value: Any, what: str, mask: Mask | None) -> Any:
     if isinstance(value, str):
-        return value if _is_harmless(value) else clean_text(value, what=what, mask=mask).strip()
+        return clean_text(value, what=what, mask=mask).strip()
     if isinstance(value, dict):
         return {_clean_nested(k, what, mask): _clean_nested(v, what, mask) for k, v in value.items()}
     if isinstance(value, tuple | list):

@@ -40,7 +40,7 @@ from ...core.runs.steps import EDITS, Act, Change
 from ...core.sessions.state import SessionState
 from ...effects.git.probe import probe
 from ...errors import SegueError, UnknownRun
-from ..ledger.work import entries_of_work
+from ..ledger.work import WorkLedger, ledger_of_work
 from ..runs.assign_session import has_observed_goal, is_work_of, session_gone_on_with
 from ..runs.discovery import RunFinder
 from ..runs.observed import runs_of
@@ -90,12 +90,13 @@ def summary_of_run(
     main = next((at for at, digest in enumerate(digests) if not did_nothing(digest)), len(line) - 1)
     known = [line[main], *line[:main], *line[main + 1 :]]
     taken_up = [key for run in line for key in runs_taken_up(workspace, finder, run)]
-    keys = dict.fromkeys([*map(finder.key, known), *taken_up])
+    work = _ledger_of_runs(workspace, finder, line, alone=alone)
+    keys = dict.fromkeys([*map(finder.key, known), *taken_up, *map(finder.key, reversed(work.unheard))])
     elsewhere = "" if is_here(finder, line[main]) else line[main].cwd
     return RunsSummary(
         tuple(joined_with_empty(digests)), line[main].agent, line[main].native, line[main], elsewhere,
         tuple(keys)[:CHAIN_MAX], tuple(_ended_at_once(one) for one in line[:main][:1]),
-        entries_of_runs(workspace, finder, line, alone=alone),
+        work.entries,
     )  # fmt: skip
 
 
@@ -109,10 +110,16 @@ def entries_of_runs(
 ) -> tuple[Entry, ...]:
     """The ledger of the work that runs are about, with what they said since it was kept; ``alone`` leaves out
     what other runs of the working tree said that nobody heard."""
+    return _ledger_of_runs(workspace, finder, line, alone=alone).entries
+
+
+def _ledger_of_runs(
+    workspace: Workspace, finder: RunFinder, line: Sequence[Found], *, alone: bool
+) -> WorkLedger:
     session = next(filter(None, (session_of_run(workspace, finder, run) for run in line)), "")
     state = _state(workspace, session)
     current = _state(workspace, workspace.current_session()) if state is None else None
-    return entries_of_work(finder, state, line, rules_of=current, alone=alone)
+    return ledger_of_work(finder, state, line, rules_of=current, alone=alone)
 
 
 def _state(workspace: Workspace, session: str) -> SessionState | None:

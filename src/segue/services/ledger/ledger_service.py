@@ -35,7 +35,7 @@ from ..sessions.repository import Saved
 from ..workspace.open_session import find_session
 from ..workspace.session_handle import SessionHandle
 from ..workspace.workspace import Workspace
-from .work import entries_of_work
+from .work import ledger_of_work
 
 RUNS_MAX = 4
 """How many of a session's newest runs are looked at for what they said since the last sync."""
@@ -90,7 +90,7 @@ def ledger_here(workspace: Workspace, id: str = "") -> LedgerView:
         found = newest_run(finder)
         if found is None:
             raise
-        return _view(None, entries_of_work(finder, None, [found]))
+        return _view(None, ledger_of_work(finder, None, [found]).entries)
 
 
 class LedgerService:
@@ -108,7 +108,7 @@ class LedgerService:
             return _view(state, ledger_entries(state))
         finder = runs_of(workspace).finder()
         runs = _newest_runs(workspace, finder, state)
-        return _view(state, (*entries_of_work(finder, state, runs), *declared_entries(state)))
+        return _view(state, (*ledger_of_work(finder, state, runs).entries, *declared_entries(state)))
 
     def entries(self, *, all: bool = False, kind: str = "") -> list[ShownEntry]:
         """What holds, or with ``all`` also what is settled, in the order in which it was said."""

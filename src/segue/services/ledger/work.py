@@ -12,6 +12,7 @@ from itertools import islice
 from ...agents import agent as agent_of
 from ...agents.base import Found
 from ...core.base.persistent_list import Rows
+from ...core.base.values import Value
 from ...core.ledger.fold import take_kept
 from ...core.ledger.keep import kept
 from ...core.ledger.model import Entry, Ledger
@@ -43,10 +44,18 @@ def ledger_of_sayings(run: str, sayings: Sequence[Saying], ledger: Ledger | None
     return take_kept(ledger, body, "") if body is not None else ledger
 
 
-def entries_of_work(
+class WorkLedger(Value):
+    """What was said in a piece of work."""
+
+    entries: tuple[Entry, ...] = ()
+    unheard: tuple[Found, ...] = ()
+    """Other runs that no hook and no sync has heard, and that said something in it."""
+
+
+def ledger_of_work(
     finder: RunFinder, state: SessionState | None, runs: Iterable[Found], *,
     rules_of: SessionState | None = None, alone: bool = False,
-) -> tuple[Entry, ...]:  # fmt: skip
+) -> WorkLedger:  # fmt: skip
     """The entries of a session, with what these runs said since, and others of the same working tree that no
     hook and no sync has heard. The newest of the runs comes first. Where they have no session, the rules of
     ``rules_of`` hold for them too. ``alone`` leaves out what others said."""
@@ -56,6 +65,7 @@ def entries_of_work(
     own = {(run.agent, run.native) for run in line}
     session = state.id if state is not None else ""
     unheard = _unheard(finder, session, line[0], own) if line and not alone else []
+    added: list[Found] = []
     for found in sorted([*line, *unheard], key=lambda run: run.changed):
         is_own = (found.agent, found.native) in own
         try:
@@ -67,11 +77,12 @@ def entries_of_work(
         is_filed = state is not None and (is_own or _session_of(finder, found))
         if is_filed or not _is_other_work(sayings, ledger):
             ledger = ledger_of_sayings(run_name(found), sayings, ledger)
+            added += [] if is_own else [found]
         elif (
             state is None
         ):  # nobody filed any of them: the work of this run is what the next one goes on with
             ledger = ledger_of_sayings(run_name(found), sayings, _rules_alone(ledger))
-    return tuple(ledger.entries)
+    return WorkLedger(tuple(ledger.entries), tuple(added))
 
 
 def _rules_alone(ledger: Ledger) -> Ledger:
