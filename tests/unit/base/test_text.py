@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 from hypothesis import given, strategies as some
+from tests.support import made_up_secrets
 
-from segue.core.base import text as door
-from segue.core.base.text import NAME_LIMIT, clean_name, clean_text, slug
+from segue.core.base.text import NAME_LIMIT, clean_name, clean_text, is_harmless, slug
 from segue.core.sessions import commands as do
 from segue.core.sessions.cleaning import clean_command
 from segue.effects.redaction.redact import redact
@@ -86,7 +86,34 @@ def test_a_reason_may_be_empty() -> None:
     assert clean_command(do.Block("item", "")) == do.Block("item", "")
 
 
-@given(some.text(alphabet="aAbcdefghijklmnopqrstuvwxyzXYZ0189 ,.;()/#!?_-\t\u00e9\x07", max_size=90))
-def test_what_the_pattern_takes_for_harmless_comes_back_as_it_was(text: str) -> None:
-    if door.HARMLESS.fullmatch(text):
+TELLING = """password passwd pwd pass psk secret token key api auth basic bearer login user set export echo
+use is sqlplus oracle scott expdp seed phrase mnemonic
+recovery words access conn dsn sig credential cookie wif value
+abandon ability able about above absent absorb abstract absurd abuse access accident hunter2secret9 tiger1234
+Zk3JQ0m9xw1r6T 8f14e45fceea16 s k sk m n o AKIA ghp xoxb 5432 1 443""".split()
+HARMLESS_TEXTS = some.text(alphabet="aAbcdefghijklmnopqrstuvwxyzXYZ0189 ,.;()/#!?_-\t\u00e9\x07", max_size=90)
+TELLING_TEXTS = some.lists(
+    some.sampled_from(TELLING).map(lambda word: word + " ")
+    | some.tuples(
+        some.sampled_from(TELLING), some.sampled_from(["/", ". ", "? ", ", ", "#", "!", " (", ") "])
+    ).map("".join),
+    max_size=24,
+).map("".join)
+
+
+@given(HARMLESS_TEXTS | TELLING_TEXTS)
+def test_what_is_taken_for_harmless_comes_back_as_it_was(text: str) -> None:
+    if is_harmless(text := text.strip()):
         assert clean_text(text, mask=redact).strip() == text
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_no_text_with_a_secret_is_taken_for_harmless(seed: int) -> None:
+    planted = [
+        "seed phrase is abandon ability able about above absent absorb abstract absurd abuse access accident",
+        "sqlplus scott/tiger1234",
+        "mysql login password hunter2secret9",
+        *(text for _, text, _ in made_up_secrets.everywhere(seed)),
+        *(made.text for made in (*made_up_secrets.bare(seed), *made_up_secrets.told(seed))),
+    ]
+    assert [text for text in planted if is_harmless(text) and redact(text) != text] == []

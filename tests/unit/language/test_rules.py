@@ -7,7 +7,7 @@ import time
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from segue.core.language.rules import permissions_in, replaces, rules_in, softens, takes_back
+from segue.core.language.rules import permissions_in, replaces, rules_in, rules_of, softens, takes_back
 
 
 @pytest.mark.parametrize(
@@ -349,3 +349,55 @@ def test_a_rule_that_says_so_replaces_an_earlier_one(rule: str, earlier: str) ->
 )
 def test_in_doubt_both_rules_stand(rule: str, earlier: str) -> None:
     assert not replaces(rule, earlier)
+
+
+def of_request(message: str, *, again: str = "", alone: bool = False) -> list[str]:
+    return rules_of(message, alone=alone, is_repeated=lambda rule: rule == again)
+
+
+@pytest.mark.parametrize(
+    "rule",
+    [
+        "Never touch legacy/.",
+        "Always use Decimal.",
+        "Don't modify config.yml.",
+        "No new dependencies.",
+        "Keep `Invoice.total` as it is.",
+        "Use ROUND_HALF_EVEN everywhere.",
+        "Every function must have a docstring.",
+        "Do not push to main.",
+        "Ne touche jamais à la base.",
+        "Keine neuen Abhängigkeiten.",
+    ],
+)
+def test_in_a_request_a_rule_that_says_that_it_lasts_stands(rule: str) -> None:
+    assert of_request(f"Rework the parser of invoices. {rule} Then write the page.") == [rule]
+
+
+@pytest.mark.parametrize(
+    "order",
+    [
+        "Don't use red for it.",
+        "Keep it small.",
+        "Make sure that the footer stays where it was.",
+        "For now do not change the header.",
+        "I don't want a second button there.",
+        "If it fails, do not retry.",
+        "Don't wait for the answer.",
+    ],
+)
+def test_in_a_request_an_order_about_the_job_at_hand_is_no_rule(order: str) -> None:
+    message = f"Rework the header of the page. {order} Then write the footer."
+    assert of_request(message) == []
+
+
+def test_an_order_that_is_said_alone_or_said_again_is_a_rule() -> None:
+    order = "Do not use abbreviations."
+    assert of_request(f"Rework the header. {order}") == []
+    assert of_request(order, alone=True) == [order]
+    assert of_request(f"Rework the header. {order}", again=order) == [order]
+
+
+def test_below_a_title_of_rules_every_order_stands() -> None:
+    message = "Rework the header.\n\nImportant working rules for this project:\n- plain HTML\n- two spaces"
+    assert of_request(message) == ["plain HTML", "two spaces"]

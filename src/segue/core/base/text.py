@@ -23,9 +23,14 @@ _SEQUENCES = (
     "|\x1b\\][^\x07\x1b]*(?:\x07|\x1b\\\\)?"  # OSC sequences: titles, links
 )
 ESCAPE_SEQUENCES = regex(_SEQUENCES)
-HARMLESS_CHARS = 400
-HARMLESS = regex(r"[A-Za-z0-9]{1,15}+(?:[ ,.;()/#!?]{1,3}+[A-Za-z0-9]{1,14}+)*+[,.;()/#!?]{0,3}+")
-"""Matches texts of short alphanumeric words, which need no cleaning and are too short to be secrets."""
+_HARMLESS_CHARS = 400
+_HARMLESS = regex(r"[A-Za-z0-9]{1,15}+(?:[ ,.;()/#!?]{1,3}+[A-Za-z0-9]{1,14}+)*+[,.;()/#!?]{0,3}+")
+"""Matches texts of short words, which need no cleaning and are too short to be secrets by their shape."""
+_TELLING = regex(
+    r"(?i)pass|pwd|pw|psk|secret|token|key|credential|auth|sig|dsn|conn|access|bearer|basic|login|cookie"
+    r"|oracle|sql|impdp|expdp|wif|seed|phrase|mnemonic|word|set"
+)
+"""Occurs in a text of such words that a secret by its place could be in."""
 _SURROGATES = regex("[\ud800-\udfff]")
 _NEVER_SEEN = (
     "\x00-\x08\x0b-\x1f\x7f-\x9f\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b\u2028-\u202e"
@@ -59,6 +64,15 @@ _WINDOWS = frozenset(
 NAME_LIMIT = 128
 
 Mask = Callable[[str], str]
+
+
+def is_harmless(text: str) -> bool:
+    """Whether a text needs neither cleaning nor masking: a test that is quick and often says no too early."""
+    return (
+        len(text) <= _HARMLESS_CHARS
+        and _HARMLESS.fullmatch(text) is not None
+        and _TELLING.search(text) is None
+    )
 
 
 def clean_text(

@@ -34,6 +34,14 @@ _TITLES = frozenset(
     ograniczenia правила ограничения""".split()
 )
 """Words that stand above a list of rules."""
+_OF_PROJECT = regex(
+    r"^\W*(?:\w+ ){0,2}(?:working|ground|house|coding|project|general|standing) "
+    r"(?:rules|conventions|constraints)\b"
+    r"|\b(?:rules|conventions|constraints) (?:for|of|in) (?:this|the|our|my) "
+    r"(?:whole |entire )?(?:project|repo\w*)",
+    re.I,
+)
+"""A longer title of rules: that of a list of business rules is none."""
 _LABELS = _TITLES | frozenset(
     """rule constraint restriction regel vorgabe règle contrainte regla restricción regra restrição regola
     vincolo beperking zasada ograniczenie правило ограничение""".split()
@@ -195,7 +203,7 @@ def _announces_rules(line: str) -> bool:
 
 def _names_rules(text: str, titles: frozenset[str]) -> bool:
     words = words_of(text)
-    if len(words) <= _TITLE_WORDS_MAX and not titles.isdisjoint(words):
+    if not titles.isdisjoint(words) and (len(words) <= _TITLE_WORDS_MAX or _OF_PROJECT.search(text)):
         return True
     east = not text.isascii() and len(text) <= _TITLE_CHARS_MAX
     return east and _EAST_ASIAN_TITLES.search(text) is not None

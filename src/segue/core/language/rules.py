@@ -21,12 +21,14 @@ from .rule_sentences import EAST_ASIAN, SPACED, Sentence, east_asian, plain, sen
 from .sentences import clip, sentences
 
 RULES_MAX, RULE_CHARS_MAX = 12, 300
+_LEAD_CHARS = 8  # of "ok, no mocks", what stands before the order
 _ASIDE_CHARS = 24  # of "for now, do not push", what stands before the order
 _SHARED_MIN = 3  # of so many words that a short permission and its rule have, one is the same
 _STEM_CHARS = 6
 _PRINTED = regex(
-    r"^\s*(?:at\s|echo\s|printf?\b|[\[{<|>$]|\d{4}-\d\d-\d\d|(?:error|warning|warn|info|debug|fatal|hint"
+    r"^\s*(?:\"|at\s|echo\s|printf?\b|[\[{<|>$]|\d{4}-\d\d-\d\d|(?:error|warning|warn|info|debug|fatal|hint"
     r"|note|npm)\b\S*[:!]|\S+:\d+|[\w.]*(?:Error|Exception|Warning):)|\b\w+(?:Error|Exception):|::|</\w"
+    r"|:\d+:\d+:"
     r"|[;{}]\s*$|^\s*(?://|/\*|--\s)",
     re.I,
 )
@@ -55,7 +57,7 @@ _APART = regex(
 )
 """Between clauses of which each says something of its own."""
 _LIMITS = regex(
-    r"^\W*(?:please )?(?:only|just) (?:edit|change|modify|touch|update|fix|work on)\b"
+    r"^\W*(?:please )?(?:only|just) (?:do|edit|change|modify|touch|update|fix|work on)\b"
     r"|\b(?:any(?:thing)?|nothing|no) (?:other|else)\b|\bother (?:files?|code|parts?|pages?|components?)\b"
     r"|\bread[- ]only\b|\b(?:do not|don't) (?:edit|modify|change|fix|implement|write)(?: or \w+(?: [\w/]+)?"
     r"| any(?:thing| code| files?)| code| (?:the )?files)\s*(?:[.;,!]|$|yet\b)"
@@ -80,7 +82,59 @@ _FILLING = frozenset("please now always instead from on bitte ab jetzt the a an"
 
 def rules_in(message: str) -> list[str]:
     """The sentences of a message that hold beyond it, at most ``RULES_MAX``."""
-    return _saying(message, _rule_clause)
+    return [rule.text for rule in _saying(message, _rule_clause)]
+
+
+def rules_of(message: str, *, alone: bool, is_repeated: Callable[[str], bool]) -> list[str]:
+    """Of these sentences those that hold beyond the request that they stand in: those below a title that
+    announces rules, those that say so by words such as "never", that are about all of something, that name
+    what they protect, or that the user says again; where a message asks for nothing else (``alone``), each
+    order with which a sentence begins. "Make the header smaller, but don't use red" is said for that job, and
+    its request has it. A sentence that says how far the request goes counts as long as that does."""
+    return [
+        rule.text
+        for rule in _saying(message, _rule_clause)
+        if rule.is_listed or (not rule.is_quoted and (_is_lasting(rule, alone) or is_repeated(rule.text)))
+    ]
+
+
+def _is_lasting(rule: _Said, alone: bool) -> bool:
+    if is_for_ever(rule.text):
+        return True
+    low = plain(rule.text)
+    if not rule.leads or _FOR_NOW.search(low):
+        return False
+    if limits_step(rule.text) or _UNIVERSAL.search(low) or _NAMED.search(rule.text):
+        return True
+    return alone and not _AT_HAND.search(low)
+
+
+_FOR_NOW = regex(
+    r"^\W*(?:(?:and|but|so|ok|okay)\W+)?(?:if|falls|wenn|si|se|als|jeśli|если)\b|^\W*(?:如果|もし|만약)"
+    r"|^\W*for (?:this|that|the|now)\b|\bi (?:really )?(?:don'?t|do not) (?:want|like|need)\b|\blet'?s\b"
+    r"|^\W*(?:(?:yes|yeah|yep|sure)\b|no[,.])"
+)
+"""Begins what holds in a case or for the moment only, or says what somebody does not like about a thing."""
+_AT_HAND = regex(
+    r"\b(?:keep|leave|make|do|put|let|use|add|change|remove) (?:it|them|this|that|these|those)\b", re.I
+)
+"""Is about what was just spoken of."""
+_UNIVERSAL = regex(
+    r"\b(?:everywhere|anywhere|any|anything|anyone|all|each|every\w*|at all|no new|(?:only use|use only)"
+    r"|you must(?: not|n't)|(?:we|you) should(?: not|n't)"
+    r"|überall|alle[nrms]?|jede\w*|nichts|keine? neue\w*|partout|tou(?:te?s?|s)|chaque"
+    r"|rien|pas de nouve\w+|aucune?|tod[oa]s?|cada|nada|ning[uú]n\w*|tudo|sem \w+ nov\w+"
+    r"|nenhum\w*|ovunque|ogni|nulla|niente|nessun\w*|nuov[ei]|overal|elke?|niets|geen nieuwe|wszędzie"
+    r"|każd\w*|nic|везде|все[хм]?|кажд\w*|ничего)\b"
+    r"|所有|任何|每|一律|新的|すべて|全て|どこでも|新しい|모든|전부|새로운"
+)
+"""Says that an order is about all of something."""
+_NAMED = regex(
+    r"`[^`\n]+`|[\w.-]*\w[/\\](?![\w-])|[\w.-]+[/\\][\w-]*[./\\][\w./\\-]*|\b\w+_\w+"
+    r"|\b[a-z]{2,}-[a-z]{2,}(?:-[a-z]+)*\b|\b\w+\.[a-z]{1,5}\b|\b[a-z]+[A-Z]\w+|\b\w+\(\)|\b\d+\.\d+"
+    r"|\b(?:main|master|production|prod|origin|staging|release)\b"
+)
+"""A name of something in the project, or a version."""
 
 
 def limits_step(rule: str) -> bool:
@@ -95,7 +149,7 @@ def is_for_ever(rule: str) -> bool:
 
 
 _EVER = regex(
-    r"(?i)\b(?:never|always|at all times|every time|each time|whenever|from now on"
+    r"(?i)\b(?:never|ever|always|at all times|every time|each time|whenever|from now on"
     r"|in this (?:project|repo\w*)|nie|niemals|immer|jamais|toujours|nunca|siempre|sempre|mai|nooit"
     r"|altijd|nigdy|zawsze|никогда|всегда)\b"
     r"|绝不|永远|始终|总是|每次|必ず|常に|決して|항상|절대"
@@ -104,7 +158,7 @@ _EVER = regex(
 
 def permissions_in(message: str) -> list[str]:
     """The sentences of a message that allow something or soften a rule, at most ``RULES_MAX``."""
-    return _saying(message, _permission_clause)
+    return [permission.text for permission in _saying(message, _permission_clause)]
 
 
 def advises(permission: str) -> bool:
@@ -126,16 +180,29 @@ _UNSURE = regex(
 )
 
 
-def _saying(message: str, clause_of: Callable[[Sentence], tuple[int, int] | None]) -> list[str]:
-    """The sentences in which there is such a clause; of a long sentence, the clause."""
-    found: dict[str, None] = {}
+class _Said(NamedTuple):
+    """A sentence that says something, cut to the clause that does if it is long."""
+
+    text: str
+    leads: bool
+    """Whether the sentence begins with that clause."""
+    is_listed: bool
+    """Whether it stands below a title that announces rules."""
+    is_quoted: bool
+
+
+def _saying(message: str, clause_of: Callable[[Sentence], tuple[int, int] | None]) -> list[_Said]:
+    """The sentences in which there is such a clause, each once."""
+    found: dict[str, _Said] = {}
     for sentence in sentences_of(message):
         clause = clause_of(sentence)
         if clause is not None and not _PRINTED.search(sentence.text):
-            found[_cut_to(sentence, clause)] = None
+            text, (label_end, announces) = _cut_to(sentence, clause), sentence.label()
+            leads = clause[0] <= max(_LEAD_CHARS, label_end)
+            found[text] = _Said(text, leads, sentence.is_listed or announces, sentence.is_quoted)
             if len(found) == RULES_MAX:
                 break
-    return list(found)
+    return list(found.values())
 
 
 def _cut_to(sentence: Sentence, clause: tuple[int, int]) -> str:

@@ -16,6 +16,7 @@ from ..language.rules import (
     permissions_in,
     replaces,
     rules_in,
+    rules_of,
     softens,
     takes_back,
 )
@@ -42,6 +43,8 @@ TICKED_SHARE = 0.7
 """An item of an agent's list that speaks of so much of what a request asks for is that request."""
 WORK_SUBJECTS = 5
 """What is about fewer things is no work of its own, though it may be said first."""
+REPEATED_IN = 60
+"""In so many of the last requests an order is looked for that is said again."""
 SMALL_REQUEST = 10
 """A request that is about no more than this is meant as a whole where a name in it is named."""
 
@@ -328,8 +331,17 @@ _WITHDRAWING = subjects_of(
 
 def _add_rules(keeping: Keeping, message: said.Message, permitted: set[str]) -> list[Entry]:
     """The rules of a message; a sentence that allows something is told with the rule that it softens."""
+    every = rules_in(message.text)
+    alone = not _says_more(message.text, {flat(rule) for rule in every})
     added = []
-    for rule in rules_in(message.text):
+    asked = (
+        [flat(entry.text).casefold() for entry in keeping.all_of("request")[-REPEATED_IN:]] if every else []
+    )
+
+    def is_repeated(rule: str) -> bool:
+        return any(flat(rule).casefold() in text for text in asked)
+
+    for rule in rules_of(message.text, alone=alone, is_repeated=is_repeated) if every else ():
         words = flat(rule)
         if words in permitted:
             continue
@@ -341,6 +353,12 @@ def _add_rules(keeping: Keeping, message: said.Message, permitted: set[str]) -> 
                 keeping.settle(entry, "superseded", f"the user: {rule}", message)
         added.append(keeping.add(message, "rule", rule, by="user"))
     return added
+
+
+def _says_more(text: str, known: set[str]) -> bool:
+    """Whether a message asks for something besides these sentences."""
+    rest = [one for one in sentences(text) if flat(one) not in known and not is_assent(one)]
+    return bool(rest) and len(frozenset().union(*map(subjects_of, rest))) >= FEW_SUBJECTS
 
 
 def _add_permissions(keeping: Keeping, message: said.Message) -> list[Entry]:

@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 import msgspec
 
 from ...errors import UsageError
-from ..base.text import HARMLESS, HARMLESS_CHARS, Mask, clean_text
+from ..base.text import Mask, clean_text, is_harmless
 from ..features.checks import Check
 from .commands import Command, Create, Rewind, SaveAgent
 
@@ -26,7 +26,7 @@ def clean_command(command: C, mask: Mask | None = None) -> C:
     for field, required in _fields(type(command)):
         value = getattr(command, field)
         if type(value) is str:
-            if len(value) <= HARMLESS_CHARS and HARMLESS.fullmatch(value):
+            if is_harmless(value):
                 continue
             cleaned = clean_text(value, what=field, mask=mask).strip()
             if required and not cleaned:
