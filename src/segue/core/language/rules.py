@@ -121,7 +121,7 @@ _AT_HAND = regex(
 """Is about what was just spoken of."""
 _UNIVERSAL = regex(
     r"\b(?:everywhere|anywhere|any|anything|anyone|all|each|every\w*|at all|no new|(?:only use|use only)"
-    r"|you must(?: not|n't)|(?:we|you) should(?: not|n't)"
+    r"|you must(?: not|n't)|must (?:stay|remain|always|be kept)|(?:we|you) should(?: not|n't)"
     r"|überall|alle[nrms]?|jede\w*|nichts|keine? neue\w*|partout|tou(?:te?s?|s)|chaque"
     r"|rien|pas de nouve\w+|aucune?|tod[oa]s?|cada|nada|ning[uú]n\w*|tudo|sem \w+ nov\w+"
     r"|nenhum\w*|ovunque|ogni|nulla|niente|nessun\w*|nuov[ei]|overal|elke?|niets|geen nieuwe|wszędzie"

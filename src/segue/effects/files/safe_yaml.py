@@ -18,6 +18,7 @@ from ruamel.yaml.composer import Composer
 from ruamel.yaml.error import YAMLError
 from ruamel.yaml.events import AliasEvent
 from ruamel.yaml.nodes import MappingNode, ScalarNode, SequenceNode
+from ruamel.yaml.representer import SafeRepresenter
 from ruamel.yaml.resolver import BaseResolver, implicit_resolvers
 
 from ...core.base.lazy import regex
@@ -33,7 +34,7 @@ _IMPLICIT: tuple[tuple[str, str, str], ...] = (
     ("null", r"~|null|Null|NULL|", "~nN\0"),
     ("bool", r"true|True|TRUE|false|False|FALSE", "tTfF"),
     ("int", r"[-+]?(?:0|[1-9][0-9]*)", "-+0123456789"),
-    ("float", r"[-+]?(?:0|[1-9][0-9]*)\.[0-9]*(?:[eE][-+]?[0-9]+)?", "-+0123456789"),
+    ("float", r"[-+]?(?:0|[1-9][0-9]*)(?:\.[0-9]*(?:[eE][-+]?[0-9]+)?|[eE][-+][0-9]+)", "-+0123456789"),
 )
 
 
@@ -82,6 +83,19 @@ class _Reading(_Rules):
     """What an unquoted text is when it is read."""
 
 
+class _Representer(SafeRepresenter):
+    """Writes numbers so that readers of YAML 1.1 know them: 1.0e-06, because they take 1e-06 for text."""
+
+    def represent_float(self, data: Any) -> ScalarNode:
+        node = super().represent_float(data)
+        if "." not in node.value:
+            node.value = node.value.replace("e", ".0e", 1)
+        return node
+
+
+_Representer.add_representer(float, _Representer.represent_float)
+
+
 class _Writing(_Rules):
     """What some reader may take an unquoted text for; it is then written in quotes."""
 
@@ -113,7 +127,7 @@ def read_yaml(data: bytes) -> Any:
 def write_yaml(value: Any) -> str:
     """A value as YAML, mappings in their order."""
     writer = YAML(typ="safe", pure=True)
-    writer.Resolver = _Writing
+    writer.Resolver, writer.Representer = _Writing, _Representer
     writer.default_flow_style = False
     writer.sort_base_mapping_type_on_output = False  # type: ignore[assignment]
     writer.width, writer.allow_unicode = 100, True
