@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from segue.core.ledger.model import Entry
-from segue.core.ledger.other_work import is_other_work, is_told_as_other
+from segue.core.ledger.other_work import Relevance, is_other_work, relevance
 
 LOGIN = [
     Entry("a1", "request", "Move the login of the shop from cookies to signed tokens, with a middleware."),
@@ -45,29 +45,51 @@ def test_what_points_back_adds_rules_or_names_the_work_is_not(message: str) -> N
     assert not is_other_work(message, LOGIN)
 
 
-LAST = [Entry("1", "request", "Move the login of the shop from cookies to signed tokens.", run="codex/1")]
+LAST = [
+    Entry(
+        "1", "request", "Move the login of the shop from cookies to signed tokens.", "answered", run="codex/1"
+    )
+]
+OPEN = [*LAST, Entry("2", "item", "refuse tokens of accounts that were revoked", run="codex/1")]
 
 
 @pytest.mark.parametrize(
-    ("prompt", "is_other"),
+    ("prompt", "finished", "unfinished"),
     [
-        ("make the text output fields scrollable", True),
-        ("what happens when both expected_output and assertions are defined?", True),
-        ("Also make the text output fields scrollable", False),
-        ("go on", False),
-        ("where were we?", False),
-        ("Sign the tokens of the login with HS256.", False),
-        ("Never rename the text output fields.", False),
-        ("The rule about the output fields no longer applies.", False),
+        ("make the text output fields scrollable", "other", "other"),
+        ("what happens when both expected_output and assertions are defined?", "other", "other"),
+        ("Also make the text output fields scrollable", "goes_on", "goes_on"),
+        ("go on", "goes_on", "goes_on"),
+        ("where were we?", "goes_on", "goes_on"),
+        ("Never rename the text output fields.", "goes_on", "goes_on"),
+        ("The rule about the output fields no longer applies.", "goes_on", "goes_on"),
+        ("Sign the tokens of the login with HS256.", "touches", "goes_on"),
+        ("Draw the login of the shop with its tokens. Then add a legend.", "touches", "goes_on"),
+        ("fix the header", "touches", "goes_on"),
+        ("Sort the text output fields before they are printed on the page.", "other", "other"),
     ],
 )
-def test_a_prompt_is_told_at_length_if_it_goes_on_or_speaks_of_the_last_run(
-    prompt: str, is_other: bool
+def test_a_prompt_is_told_at_length_if_it_says_that_it_goes_on_or_speaks_of_what_was_left_open(
+    prompt: str, finished: Relevance, unfinished: Relevance
 ) -> None:
-    assert is_told_as_other(prompt, LAST) == is_other
+    assert relevance(prompt, LAST, is_cut_off=False) == finished
+    assert relevance(prompt, LAST, is_cut_off=True) == unfinished
+    assert relevance(prompt, OPEN, is_cut_off=False) == unfinished
+
+
+def test_what_was_left_open_before_the_last_run_counts_if_the_prompt_is_about_it() -> None:
+    earlier = Entry("0", "item", "sign the tokens with a new key", run="codex/0")
+    assert (
+        relevance("Sign the tokens of the login with HS256.", [earlier, *LAST], is_cut_off=False) == "goes_on"
+    )
+    earlier = Entry("0", "item", "draw the pictures of the gallery", run="codex/0")
+    assert (
+        relevance("Sign the tokens of the login with HS256.", [earlier, *LAST], is_cut_off=False) == "touches"
+    )
 
 
 def test_an_answer_to_what_the_agent_asked_last_goes_on() -> None:
     asked = Entry("2", "question", "Should the exporter use the sandbox or the real service?", run="codex/1")
-    assert is_told_as_other("with the real service and its staging keys", LAST)
-    assert not is_told_as_other("with the real service and its staging keys", [*LAST, asked])
+    prompt = "with the real service and its staging keys"
+    assert relevance(prompt, LAST, is_cut_off=False) == "other"
+    assert relevance(prompt, [*LAST, asked], is_cut_off=False) == "goes_on"

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from typing import Literal
 
 from ..base.lazy import regex
 from ..language import messages
@@ -52,26 +53,29 @@ _POINTS_AT_ONCE = regex(
 """A word that stands for something else, among the first words: further on it stands for what the message has
 named itself."""
 _POINTS_BACK = regex(
-    r"\b(?:above|again|still|earlier|previous(?:ly)?|last (?:time|run|session)"
-    r"|yesterday|before|the plan|the rest|remaining|left|where (?:we|you|i) (?:were|left|stopped)"
-    r"|continue|resume"
-    r"|go on|how far|what is left|when (?:everything|all|that|it|this|you|we|the rest)"
-    r"|at the (?:very )?end|afterwards"
-    r"|finally|while you are at it|while you're at it|once (?:that|it|you|everything)|don'?t forget"
-    r"|remember to"
-    r"|wenn (?:alles|das|du)|am ende|zum schluss|nebenbei|quand tout|à la fin|cuando (?:todo|termines)"
-    r"|al final"
-    r"|quando (?:tudo|terminar|tutto)|no final|alla fine|als alles|на конце|wieder|vorher"
-    r"|gestern|letzte[snr]?|weiter|encore|reste|ayer|otra vez|resto|ontem|ieri|ancora|gisteren|вчера|снова)\b"
-    r"|(?:继续|昨天|之前|上次|剩下|昨日|続き|前回|残り|어제|계속)",
+    r"\b(?:last (?:time|run|session)|yesterday|the plan|the rest|take up|back to"
+    r"|where (?:we|you|i|it|things|work) (?:was|were|left|stopped)"
+    r"|continue|resume|go on|how far|what is left|what'?s left"
+    r"|while you are at it|while you're at it|once (?:that|it|you|everything)|don'?t forget|remember to"
+    r"|when (?:everything|all|that|it|this|you|we|the rest)"
+    r"|wenn (?:alles|das|du)|nebenbei|quand tout|cuando (?:todo|termines)|quando (?:tudo|terminar|tutto)"
+    r"|als alles|gestern|weiter|reste|ayer|resto|ontem|ieri|gisteren|вчера)\b"
+    r"|(?:继续|昨天|上次|剩下|昨日|続き|前回|残り|어제|계속)",
     re.I,
 )
+_MAY_POINT_BACK = regex(
+    r"\b(?:above|again|still|earlier|previous(?:ly)?|before|remaining|left|at the (?:very )?end|afterwards"
+    r"|finally|am ende|zum schluss|à la fin|al final|no final|alla fine|на конце|wieder|vorher|letzte[snr]?"
+    r"|encore|otra vez|ancora|снова)\b|之前",
+    re.I,
+)
+"""Words that in other sentences have nothing to do with what was before."""
 
 
 def is_other_work(message: str, entries: Iterable[Entry]) -> bool:
     """Whether a message that opens a run is about something else than the entries of a ledger."""
     known = _recent(entries)
-    if not known or _belongs_by_form(message):
+    if not known or _may_belong_by_form(message):
         return False
     if messages.opens_work(message) and messages.relation_of(message) == "new":
         return True
@@ -82,26 +86,49 @@ def is_other_work(message: str, entries: Iterable[Entry]) -> bool:
     return shared < SHARED_MIN and 100 * shared < SHARED_PERCENT * len(mine)
 
 
-def is_told_as_other(message: str, entries: Iterable[Entry]) -> bool:
-    """Whether a message that opens a run is to be told as other work: unless it says by its form that it goes
-    on, it must speak of what the last run was about. It may be filed there all the same: what was told
-    shortly can be asked for, and a session that was torn apart cannot be put together so easily."""
+Relevance = Literal["goes_on", "touches", "other"]
+"""What the last run is to the first message of the next one: the work that it goes on with, finished work
+that it touches, or something else."""
+
+
+def relevance(message: str, entries: Iterable[Entry], *, is_cut_off: bool) -> Relevance:
+    """How a run is to be told of the last one, whose ledger this is and which may have been cut off in the
+    middle of its work. A message that says by its form that it goes on does. One that only speaks of the same
+    things, or has a word that may point back, does where they were left unfinished; what was finished is
+    touched. It may be filed there all the same: what was told shortly can be asked for, and a session that
+    was torn apart cannot be put together so easily."""
     every = list(entries)
     known = _recent(every)
     if not known:
-        return False
+        return "goes_on"
     if is_other_work(message, known):
-        return True
+        return "other"
     if _answers(message, every) or (not _asks(message) and _belongs_by_form(message)):
-        return False
+        return "goes_on"
     mine = own_subjects(message)
-    if weight(mine) < TOLD_SUBJECTS_MIN:
-        return False
-    shared = mine & _about(entry for entry in known if entry.run == known[-1].run)
-    is_named = any(not one.isalpha() and len(one) >= NAME_CHARS_MIN for one in shared)
-    return not is_named and (
-        weight(shared) < SHARED_MIN or 100 * weight(shared) < TOLD_PERCENT * weight(mine)
-    )
+    says_little = weight(mine) < TOLD_SUBJECTS_MIN
+    last = known[-1].run
+    if not says_little and not _is_about(mine, [entry for entry in known if entry.run == last]):
+        return "other"
+    return "goes_on" if is_cut_off or _is_left_open(mine, known, last) else "touches"
+
+
+def _is_about(mine: frozenset[str], known: Iterable[Entry]) -> bool:
+    shared = mine & _about(known)
+    if any(not one.isalpha() and len(one) >= NAME_CHARS_MIN for one in shared):
+        return True
+    return weight(shared) >= SHARED_MIN and 100 * weight(shared) >= TOLD_PERCENT * weight(mine)
+
+
+def _is_left_open(mine: frozenset[str], known: Iterable[Entry], last: str) -> bool:
+    """Whether the last run left items or failing checks open, or something is that a message is about."""
+    for entry in known:
+        if entry.state in HOLDING and entry.kind in ("item", "failing", "request"):
+            if entry.run == last and entry.kind != "request":
+                return True
+            if mine & subjects_of(entry.text[:2_000]):
+                return True
+    return False
 
 
 def _asks(message: str) -> bool:
@@ -126,6 +153,16 @@ def _recent(entries: Iterable[Entry]) -> list[Entry]:
     return [entry for entry in entries if entry.kind != "question"][-RECENT:]
 
 
+def _may_belong_by_form(message: str) -> bool:
+    """Whether a message belongs by its form, or has a word that may point back."""
+    if _belongs_by_form(message):
+        return True
+    if messages.relation_of(message) == "new" and messages.opens_work(message):
+        return False
+    is_added_to = any(_ADDS.match(one) for one in sentences(message)[:3])
+    return is_added_to or _MAY_POINT_BACK.search(message[:120]) is not None
+
+
 def _belongs_by_form(message: str) -> bool:
     """Whether a message goes on, adds, points back, or says too little by its form alone."""
     if messages.withdraws(message):
@@ -138,13 +175,23 @@ def _belongs_by_form(message: str) -> bool:
     return bool(
         messages.contradicts(message)
         or messages.is_content(message)
-        or any(_ADDS.match(one) for one in sentences(message)[:3])
+        or _adds_at_once(message)
         or messages.adds(message)
         or _POINTS_AT_ONCE.match(message)
         or _POINTS_BACK.search(message[:120])
         or _is_list_of_wishes(message)
         or (len(message) < SHORT_CHARS and _is_of_rules(message))
     )
+
+
+def _adds_at_once(message: str) -> bool:
+    """Whether a message adds before it says something: what adds further on, adds to that."""
+    for one in sentences(message)[:3]:
+        if _ADDS.match(one):
+            return True
+        if weight(own_subjects(one)) >= TOLD_SUBJECTS_MIN:
+            return False
+    return False
 
 
 def _is_of_rules(message: str) -> bool:

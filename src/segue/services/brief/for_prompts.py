@@ -20,41 +20,45 @@ from msgspec.structs import replace
 from ...agents.base import Found
 from ...agents.hooks import HookEvent
 from ...core.base.lazy import regex
-from ...core.base.page import cut, plain, quote
-from ...core.base.same_items import BETWEEN
+from ...core.base.page import plain, quote
 from ...core.brief.parts import whole_texts
 from ...core.language.rules import is_for_ever
-from ...core.language.sentences import flat, is_assent
+from ...core.language.sentences import is_assent
 from ...core.language.subjects import subjects_of
 from ...core.ledger.covered import lacking
-from ...core.ledger.model import HOLDING, Entry
-from ...core.ledger.other_work import is_told_as_other, names_nothing_of, own_subjects
+from ...core.ledger.model import HOLDING
+from ...core.ledger.other_work import names_nothing_of, own_subjects, relevance
 from ...core.ledger.sayings import Message
-from ...core.ledger.standing import choice_words, rules_alone, standing
+from ...core.ledger.standing import rules_alone
 from ...core.runs.brief_labels import Label
-from ...core.runs.brief_text import CLOSING, OPENING, delimited
+from ...core.runs.brief_text import OPENING
 from ...core.runs.identifiers import short_run
 from ...effects.git.probe import probe
-from ...effects.redaction.redact import redact
 from ...errors import SegueError
-from ..habits.told import accepted_rules
 from ..ledger.work import UNHEARD_BYTES_MAX, run_name
 from ..runs.discovery import RunFinder, found_of
-from ..runs.run import run_in
+from ..runs.run import left_of, run_in
 from ..runs.select import is_here, runs_meant
 from ..workspace.own_files import own_files
 from ..workspace.workspace import Workspace
 from .for_starts import HookBrief, brief_at_start, brief_of_run
-from .gather import entries_of_runs
-from .notices import notices_of
+from .gather import digest_of, entries_of_runs, summary_of_run
 from .predecessor import Predecessor, chosen_since, line_of_others, predecessor_of
+from .short_briefs import (
+    brief_for_other_work,
+    brief_of_finished,
+    line_of,
+    line_of_uncommitted,
+    notice_lines,
+    short_brief,
+)
 
 SESSIONS_MAX, ROWS_MAX = 8, 60
 """Among how many earlier sessions, and their runs, the one is looked for that a prompt is about."""
 SHARED_MIN, SHARED_PERCENT = 3, 34
 SHARED_IF_GOES_ON_MIN, SHARED_IF_GOES_ON_PERCENT = 2, 50
 """Of a prompt that goes on with something, but with nothing of the newest work."""
-RULES_BYTES, NAMES_BYTES, BEFORE_BYTES = 700, 160, 120
+SUBJECTS_BYTES = 480
 PLAN_CHARS_MIN = 400
 RESTED_SECONDS = 2 * 3_600.0
 _PLAN = regex(
@@ -72,18 +76,50 @@ def brief_for_prompt(workspace: Workspace, finder: RunFinder, event: HookEvent, 
     if len(prompt) >= PLAN_CHARS_MIN and _PLAN.match(prompt):
         return _brief_for_plan(workspace, finder, before, prompt)
     entries = entries_of_runs(workspace, finder, [before.found])
-    is_other = is_told_as_other(prompt, entries)
+    how = relevance(prompt, entries, is_cut_off=_is_cut_off(workspace, finder, before.found))
     referred = None
-    if is_other or (entries and names_nothing_of(prompt, entries)):  # "now go on with the login page"
-        referred = _run_referred_to(workspace, finder, prompt, before.found, is_other=is_other)
+    if how == "other" or (entries and names_nothing_of(prompt, entries)):  # "now go on with the login page"
+        referred = _run_referred_to(workspace, finder, prompt, before.found, is_other=how == "other")
     if referred is not None:
-        at = time.strftime("%Y-%m-%d", time.gmtime(referred.changed))
+        return _brief_of_earlier(workspace, finder, referred, prompt, budget)
+    if how == "goes_on":
+        return brief_at_start(workspace, finder, before, budget)
+    if how == "touches":
+        with suppress(SegueError):
+            runs = summary_of_run(workspace, finder, before.found)
+            what = "What you are asked for touches what the last run here did"
+            return brief_of_finished(workspace, before, runs, prompt, what)
+    return brief_for_other_work(workspace, before, entries)
+
+
+def _is_cut_off(workspace: Workspace, finder: RunFinder, found: Found) -> bool:
+    try:
+        return left_of(digest_of(workspace, finder, found)) not in ("turn", "ended")
+    except SegueError:
+        return True
+
+
+def _brief_of_earlier(
+    workspace: Workspace, finder: RunFinder, referred: Found, prompt: str, budget: int
+) -> HookBrief:
+    """The brief of an earlier run that a prompt is about: at length if its work is not finished, or if the
+    prompt names the run."""
+    at = time.strftime("%Y-%m-%d", time.gmtime(referred.changed))
+    shown = f"told of the run of {at} that worked on this"
+    entries = entries_of_runs(workspace, finder, [referred], alone=True)
+    is_named = referred.native[:8] in prompt
+    how = relevance(prompt, entries, is_cut_off=_is_cut_off(workspace, finder, referred))
+    if how == "goes_on" or is_named:
         notice = f"what you are asked for was worked on in this run of {at}; a later run here did other work"
         brief = brief_of_run(workspace, finder, referred, budget, (notice,), alone=True)
-        return replace(brief, shown=f"told of the run of {at} that worked on this")
-    if not is_other:
-        return brief_at_start(workspace, finder, before, budget)
-    return _brief_for_other_work(workspace, finder, before, entries)
+    else:
+        what = "What you are asked for touches what an earlier run here did, before other work"
+        try:
+            runs = summary_of_run(workspace, finder, referred, alone=True)
+        except SegueError:
+            return HookBrief()
+        brief = brief_of_finished(workspace, Predecessor(), runs, prompt, what)
+    return replace(brief, shown=shown)
 
 
 def _run_referred_to(
@@ -160,7 +196,7 @@ def _brief_for_plan(workspace: Workspace, finder: RunFinder, before: Predecessor
     known = entries_of_runs(workspace, finder, [planned])
     own = [e for e in known if e.run == run_name(planned)]
     if names_nothing_of(prompt, own):
-        return _brief_for_other_work(workspace, finder, before, known)
+        return brief_for_other_work(workspace, before, known)
     about = own_subjects(prompt)
     rules = {e.id for e in rules_alone(known) if is_for_ever(e.text)}
     entries = [
@@ -174,19 +210,19 @@ def _brief_for_plan(workspace: Workspace, finder: RunFinder, before: Predecessor
         [e for e in entries if e.kind == "request" and e.relation in ("corrects", "withdraws")], prompt
     )
     lines = [
-        *_line(Label.RULES, [e for e in missing if e.kind in ("rule", "permission")]),
-        *_line(Label.DECIDED, [e for e in missing if e.kind == "choice"]),
-        *_line(Label.TRIED, [e for e in missing if e.kind == "attempt"]),
-        *_line(Label.USER, refused),
+        *line_of(Label.RULES, [e for e in missing if e.kind in ("rule", "permission")]),
+        *line_of(Label.DECIDED, [e for e in missing if e.kind == "choice"]),
+        *line_of(Label.TRIED, [e for e in missing if e.kind == "attempt"]),
+        *line_of(Label.USER, refused),
     ]
-    lines += _notice_lines(workspace, before) + _uncommitted(workspace)
+    lines += notice_lines(workspace, before) + line_of_uncommitted(workspace)
     if not lines:
         return HookBrief()
     at = time.strftime("%Y-%m-%d %H:%M UTC", time.gmtime(planned.changed))
     id = plain(short_run(planned.native))
     head = f"{OPENING} Said while this plan was made ({planned.agent} {id}, {at}) and not in it:"
     return HookBrief(
-        _delimited([head, *lines]), runs=(finder.key(planned),), shown="told what the plan leaves out"
+        short_brief([head, *lines]), runs=(finder.key(planned),), shown="told what the plan leaves out"
     )
 
 
@@ -196,61 +232,6 @@ def _run_of_plan(finder: RunFinder, prompt: str) -> Found | None:
     if named is None:
         return None
     return next((found for found in finder.found() if found.native == named[1]), None)
-
-
-def _line(label: Label, entries: list[Entry]) -> list[str]:
-    said = (choice_words(e) if e.kind == "choice" and e.by == "user" else flat(e.text) for e in entries)
-    texts = list(dict.fromkeys(said))
-    text = whole_texts([one.replace(BETWEEN, ", ") for one in texts], RULES_BYTES, BETWEEN) if texts else ""
-    return [f"{label}: {text}"] if text else []
-
-
-# -- other work
-
-
-def _brief_for_other_work(
-    workspace: Workspace, finder: RunFinder, before: Predecessor, entries: tuple[Entry, ...]
-) -> HookBrief:
-    """The rules of the project, what lies uncommitted, and a line on what was left open."""
-    held = standing(entries)
-    accepted = accepted_rules(workspace)
-    rules = [*rules_alone(entries), *(Entry(text, "rule", text) for text in accepted)]
-    lines = [*_notice_lines(workspace, before), *_line(Label.RULES, rules), *_uncommitted(workspace)]
-    asked = [one for one in held.requests if one.entry.relation != "asks"]
-    left = sum(len(one.left) for one in held.lists)
-    if before.found is not None and (asked or left):
-        what = quote(cut(asked[0].text, BEFORE_BYTES)) if asked else f"{left} items of a list"
-        more = f" and {len(asked) - 1} more" if len(asked) > 1 else ""
-        id = plain(short_run(before.found.native))
-        lines.append(
-            f"{Label.BEFORE}: {what}{more} was left open here; `segue brief {id}` shows where it stopped."
-        )
-    if not lines:
-        return HookBrief()
-    head = f"{OPENING} For any work in this project:"
-    parts = (("the rules of this project", Label.RULES), ("what lies uncommitted", Label.TREE),
-             ("what was left open", Label.BEFORE))  # fmt: skip
-    told = [what for what, label in parts if any(line.startswith(label) for line in lines)]
-    shown = f"told {' and '.join(told)}" if told else ""
-    return HookBrief(_delimited([head, *lines]), shown=shown)
-
-
-def _notice_lines(workspace: Workspace, before: Predecessor) -> list[str]:
-    notices = [*notices_of(workspace, None), *([before.others] if before.others else [])]
-    return [f"{Label.NOTICE}: {'; '.join(notices)}"] if notices else []
-
-
-def _uncommitted(workspace: Workspace) -> list[str]:
-    if not workspace.sees_tree or not workspace.folder.is_dir():
-        return []
-    now = probe(workspace.folder, 0.0, own=own_files(workspace.home, workspace.working_tree.root))
-    names = whole_texts(list(now.dirty), NAMES_BYTES, ", ") if now.dirty and not now.cut else ""
-    return [f"{Label.TREE}: Uncommitted now: {names}."] if names else []
-
-
-def _delimited(lines: list[str]) -> str:
-    head, *rest = lines
-    return redact(delimited("\n".join([head, *map(plain, rest), CLOSING])))
 
 
 # -- a pause
@@ -263,14 +244,14 @@ def brief_after_rest(workspace: Workspace, finder: RunFinder, own: Found, rested
     if workspace.sees_tree and workspace.folder.is_dir():
         now = probe(workspace.folder, since, own=own_files(workspace.home, workspace.working_tree.root))
         if now.commits:
-            subjects = whole_texts([quote(one) for one in now.commits], 3 * NAMES_BYTES, "; ")
+            subjects = whole_texts([quote(one) for one in now.commits], SUBJECTS_BYTES, "; ")
             lines.append(f"Committed since: {subjects}.")
     lines += _runs_since(workspace, finder, own, since)
     if not lines:
         return HookBrief()
     hours = f"{rested_seconds / 3_600:.0f}"
     head = f"{OPENING} While this conversation rested for {hours} hours:"
-    return HookBrief(_delimited([head, *lines]), own=True)
+    return HookBrief(short_brief([head, *lines]), own=True)
 
 
 def _runs_since(workspace: Workspace, finder: RunFinder, own: Found, since: float) -> list[str]:
