@@ -139,6 +139,57 @@ def test_a_request_stays_open_after_words_about_something_else_or_about_what_is_
     assert talk.states("request") == {TASK: "open"}
 
 
+LATER = "Paint the header of the gallery green.", "Move the footer of the newsletter to the left."
+
+
+@pytest.mark.parametrize(
+    ("words", "calls"), [("b.py is as you wanted it.", 2), (f"Look: {'so it is; ' * 20}", 0)]
+)
+def test_a_request_that_a_turn_ended_on_is_answered_when_the_user_went_on_from_it(
+    words: str, calls: int
+) -> None:
+    talk = begun()
+    talk.user(ADDED.removesuffix(" when everything is finished."))
+    talk.agent(words, calls=calls)
+    for text in LATER:
+        assert talk.entries("request")[1].state == "open"
+        talk.user(text)
+        talk.agent("It is there.")
+    assert talk.states("request") | dict.fromkeys(LATER, "") == {
+        TASK: "open", "Also add a CHANGELOG entry": "answered", **dict.fromkeys(LATER, ""),
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("words", "calls"), [("Noted.", 0), ("b.py is there; the entry is still to be written.", 2)]
+)
+def test_a_request_that_a_turn_left_open_stays_open_when_the_user_goes_on(words: str, calls: int) -> None:
+    talk = begun()
+    talk.agent(words, calls=calls)
+    for text in LATER:
+        talk.user(text)
+        talk.agent("It is there.")
+    assert talk.states("request")[TASK] == "open"
+
+
+def test_what_the_user_goes_on_from_in_another_run_stays_open() -> None:
+    talk = begun()
+    talk.agent("b.py is as you wanted it.")
+    for text in LATER:
+        talk.next_run()
+        talk.user(text)
+        talk.agent("It is there.")
+    assert talk.states("request")[TASK] == "open"
+
+
+def test_a_question_is_answered_by_whatever_the_agent_says_then() -> None:
+    talk = begun()
+    talk.user("Do you have the old rates?", how="")
+    talk.agent("They are in a table of the other folder.", calls=0)
+    assert talk.states("request")[TASK] == "open"
+    assert "Do you have the old rates?" not in talk.requests()
+
+
 def test_a_request_stays_open_while_its_list_has_open_items() -> None:
     talk = begun()
     talk.hear(Listed, "todo", "", [("convert a.py", "done"), ("convert b.py", "pending")])

@@ -33,6 +33,10 @@ REPORTED_SHARE, CHANGED_SHARE, LONG_SUBJECTS = 0.5, 0.3, 24
 changed files meanwhile."""
 PASSED_MIN = 2
 """What the user went on from with so many requests, and the agent committed, is not told as left."""
+ENDED_ON = "a turn ended on it"
+"""Is kept of a request to which the agent ended a turn, in words that leave nothing open: so many later ones
+are enough then to say that the user went on."""
+ANSWER_CHARS = 160
 FEW_WORDS = 3
 """A request that is about no more than this need not be named by who reports on it."""
 _COMMITS = regex(r"\bgit (?:commit|push)\b|\bgh pr (?:create|merge)\b")
@@ -265,17 +269,36 @@ def _turn_ended(keeping: Keeping, turn: said.TurnEnded) -> None:
     reported = [
         entry
         for entry in mine[-REPORTED_MAX:]
-        if entry.relation == "asks" or ((is_closing or is_offering) and _is_reported(keeping, entry, turn))
+        if _is_question(entry) or ((is_closing or is_offering) and _is_reported(keeping, entry, turn))
     ]
     if not reported and mine and (is_closing or is_offering) and _closes(keeping, mine[-1], turn):
         reported.append(mine[-1])
     for entry in reported:
         keeping.settle(entry, "answered", f"the agent: {_head(turn.text)}", turn)
+    if mine and not mine[-1].why and _is_answer(turn) and not _is_put_off(keeping, mine[-1]):
+        keeping.change(mine[-1], why=ENDED_ON)
+    own = [entry for entry in keeping.all_of("request") if entry.run == keeping.run]
+    for entry in own[:-PASSED_MIN]:
+        if entry.why == ENDED_ON and entry.state in HOLDING:
+            why = f"{ENDED_ON}, and {PASSED_MIN} requests or more came after it"
+            keeping.settle(entry, "answered", why, turn)
     if _is_committed(turn):
         for entry in mine[:-PASSED_MIN]:
             if entry.relation != "new" and not _is_put_off(keeping, entry):  # work has many commits
                 why = f"the agent committed, and {PASSED_MIN} requests or more came after it"
                 keeping.settle(entry, "answered", why, turn)
+
+
+def _is_answer(turn: said.TurnEnded) -> bool:
+    """Whether an agent did or said something in a turn and leaves nothing open; "Noted." is no answer."""
+    return not leaves_open(turn.text) and (turn.calls > 0 or len(turn.text) >= ANSWER_CHARS)
+
+
+def _is_question(request: Entry) -> bool:
+    """Whether a request only asks: what the agent says then is the answer."""
+    if request.relation == "asks":
+        return True
+    return request.relation != "new" and messages.relation_of(request.text) == "asks"
 
 
 def _has_changed(turn: said.TurnEnded) -> bool:
