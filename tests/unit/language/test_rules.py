@@ -368,6 +368,9 @@ def of_request(message: str, *, again: str = "", alone: bool = False) -> list[st
         "Do not push to main.",
         "Ne touche jamais à la base.",
         "Keine neuen Abhängigkeiten.",
+        "понижать версии библиотек нельзя !",
+        "Das Löschen von Tests ist verboten.",
+        "Mocks are strictly forbidden.",
     ],
 )
 def test_in_a_request_a_rule_that_says_that_it_lasts_stands(rule: str) -> None:
@@ -384,6 +387,8 @@ def test_in_a_request_a_rule_that_says_that_it_lasts_stands(rule: str) -> None:
         "I don't want a second button there.",
         "If it fails, do not retry.",
         "Don't wait for the answer.",
+        "Also note in the readme that the user will always be asked before a mail is sent.",
+        "Begin by reading the tests of each part.",
     ],
 )
 def test_in_a_request_an_order_about_the_job_at_hand_is_no_rule(order: str) -> None:

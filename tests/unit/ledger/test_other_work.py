@@ -50,7 +50,10 @@ LAST = [
         "1", "request", "Move the login of the shop from cookies to signed tokens.", "answered", run="codex/1"
     )
 ]
-OPEN = [*LAST, Entry("2", "item", "refuse tokens of accounts that were revoked", run="codex/1")]
+OPEN = [
+    *LAST,
+    Entry("2", "item", "sign the tokens of the shop's login with HS256 and a legend", run="codex/1"),
+]
 
 
 @pytest.mark.parametrize(

@@ -40,6 +40,20 @@ _OPEN = regex(
     re.I,
 )
 
+_PARTLY = regex(
+    r"(?i)\b(?:for now|so far|that much|for the moment|half|partly|partially|first part|the first step)\b"
+)
+
+
+def says_partly(message: str) -> bool:
+    """Whether a message says that what is done is not all."""
+    return _PARTLY.search(message) is not None
+
+
+def says_unfinished(message: str) -> bool:
+    """Whether a message says by either that something is left."""
+    return leaves_open(message) or says_partly(message)
+
 
 def leaves_open(message: str) -> bool:
     """Whether the end of a message says that something is left to do."""

@@ -99,9 +99,11 @@ def rules_of(message: str, *, alone: bool, is_repeated: Callable[[str], bool]) -
 
 
 def _is_lasting(rule: _Said, alone: bool) -> bool:
+    low = plain(rule.text)
+    if _REPORTED.search(low):
+        return False
     if is_for_ever(rule.text):
         return True
-    low = plain(rule.text)
     if not rule.leads or _FOR_NOW.search(low):
         return False
     if limits_step(rule.text) or _UNIVERSAL.search(low) or _NAMED.search(rule.text):
@@ -109,8 +111,12 @@ def _is_lasting(rule: _Said, alone: bool) -> bool:
     return alone and not _AT_HAND.search(low)
 
 
+_REPORTED = regex(
+    r"^\W*(?:(?:and|but|so|ok|okay|also|please|then)\W+)*(?:note|write|mention|add|document|say|explain|tell)\b.{0,60}?\bthat\b"
+)
+"""Says what is to be written down for others."""
 _FOR_NOW = regex(
-    r"^\W*(?:(?:and|but|so|ok|okay)\W+)?(?:if|falls|wenn|si|se|als|jeśli|если)\b|^\W*(?:如果|もし|만약)"
+    r"^\W*(?:begin|start|first|then|next)\b|^\W*(?:(?:and|but|so|ok|okay)\W+)?(?:if|falls|wenn|si|se|als|jeśli|если)\b|^\W*(?:如果|もし|만약)"
     r"|^\W*for (?:this|that|the|now)\b|\bi (?:really )?(?:don'?t|do not) (?:want|like|need)\b|\blet'?s\b"
     r"|^\W*(?:(?:yes|yeah|yep|sure)\b|no[,.])"
 )
@@ -121,12 +127,14 @@ _AT_HAND = regex(
 """Is about what was just spoken of."""
 _UNIVERSAL = regex(
     r"\b(?:everywhere|anywhere|any|anything|anyone|all|each|every\w*|at all|no new|(?:only use|use only)"
+    r"|(?:is|are)(?: strictly)? (?:not allowed|forbidden|prohibited)|verboten|interdite?s?|prohibid[oa]s?"
+    r"|proibid[oa]s?|vietat[oaie]|verboden|zabronion\w+|нельзя|запрещен\w*|запрещён\w*"
     r"|you must(?: not|n't)|must (?:stay|remain|always|be kept)|(?:we|you) should(?: not|n't)"
     r"|überall|alle[nrms]?|jede\w*|nichts|keine? neue\w*|partout|tou(?:te?s?|s)|chaque"
     r"|rien|pas de nouve\w+|aucune?|tod[oa]s?|cada|nada|ning[uú]n\w*|tudo|sem \w+ nov\w+"
     r"|nenhum\w*|ovunque|ogni|nulla|niente|nessun\w*|nuov[ei]|overal|elke?|niets|geen nieuwe|wszędzie"
     r"|każd\w*|nic|везде|все[хм]?|кажд\w*|ничего)\b"
-    r"|所有|任何|每|一律|新的|すべて|全て|どこでも|新しい|모든|전부|새로운"
+    r"|禁止|不允许|不准|금지|所有|任何|每|一律|新的|すべて|全て|どこでも|新しい|모든|전부|새로운"
 )
 """Says that an order is about all of something."""
 _NAMED = regex(
@@ -141,6 +149,18 @@ def limits_step(rule: str) -> bool:
     """Whether a rule that stands in a request says how far that request goes: "only edit shop.py", "do not
     touch any other files". It holds as long as the request does."""
     return _LIMITS.search(plain(rule)) is not None
+
+
+def orders_delivery(rule: str) -> bool:
+    """Whether a rule says how one piece of work is to be delivered ("don't create a PR, just a commit"), and
+    neither that it lasts nor of what it holds."""
+    is_lasting = is_for_ever(rule) or _UNIVERSAL.search(plain(rule)) or _NAMED.search(rule)
+    return not is_lasting and _DELIVERY.search(rule) is not None
+
+
+_DELIVERY = regex(
+    r"(?i)\b(?:commits?|committed|push|prs?|pull requests?|merge|rebase|release|deploy|branch)\b"
+)
 
 
 def is_for_ever(rule: str) -> bool:

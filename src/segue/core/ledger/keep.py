@@ -16,7 +16,7 @@ from ..base.lazy import regex
 from ..base.same_items import is_same_item
 from ..base.values import iso
 from ..language import messages
-from ..language.done_claims import claims_done, leaves_open
+from ..language.done_claims import claims_done, leaves_open, says_partly, says_unfinished
 from ..language.rules import replaces
 from ..language.sentences import flat, sentences
 from ..language.subjects import shares
@@ -40,10 +40,6 @@ ANSWER_CHARS = 160
 FEW_WORDS = 3
 """A request that is about no more than this need not be named by who reports on it."""
 _COMMITS = regex(r"\bgit (?:commit|push)\b|\bgh pr (?:create|merge)\b")
-_PARTLY = regex(
-    r"(?i)\b(?:for now|so far|that much|for the moment|half|partly|partially|first part|the first step)\b"
-)
-"""Says that what is done is not all."""
 _LATER = regex(
     r"(?i)\b(?:later|keep (?:that|this|it) in mind|comes? (?:after|next)|noted|afterwards"
     r"|at the (?:very )?end|when (?:everything|all|that|you|the rest)|once (?:that|everything|you)"
@@ -54,7 +50,8 @@ _LATER = regex(
 OPTIONS_MAX = 12
 """A question may have so many lines of options below it."""
 _STATES: dict[str, State] = {"pending": "open", "active": "active", "done": "done", "dropped": "withdrawn"}
-_LIST_NAMES = {"todo": "todo list", "plan": "plan in words", "document": "list in", "report": "findings of"}
+TODO_LIST = "todo list"
+_LIST_NAMES = {"todo": TODO_LIST, "plan": "plan in words", "document": "list in", "report": "findings of"}
 
 
 def kept(ledger: Ledger, run: str, heard: Sequence[said.Saying]) -> SaidKept | None:
@@ -291,7 +288,8 @@ def _turn_ended(keeping: Keeping, turn: said.TurnEnded) -> None:
 
 def _is_answer(turn: said.TurnEnded) -> bool:
     """Whether an agent did or said something in a turn and leaves nothing open; "Noted." is no answer."""
-    return not leaves_open(turn.text) and (turn.calls > 0 or len(turn.text) >= ANSWER_CHARS)
+    is_whole = not says_unfinished(turn.text)
+    return is_whole and (turn.calls > 0 or len(turn.text) >= ANSWER_CHARS)
 
 
 def _is_question(request: Entry) -> bool:
@@ -316,7 +314,7 @@ def _closes(keeping: Keeping, request: Entry, turn: said.TurnEnded) -> bool:
     if not turn.calls or _is_put_off(keeping, request):
         return False
     shared, total = shares(request.text[:1_500], f"{turn.text}\n{turn.did}")
-    is_done = (claims_done(turn.text) and not _PARTLY.search(turn.text)) or _is_committed(turn)
+    is_done = (claims_done(turn.text) and not says_partly(turn.text)) or _is_committed(turn)
     return is_done and (4 * shared >= total > 0 or total <= FEW_WORDS)
 
 
@@ -357,7 +355,7 @@ def _is_reported(keeping: Keeping, request: Entry, turn: said.TurnEnded) -> bool
     shared, total = shares(text[:1_500], f"{turn.text}\n{turn.did}")
     if not turn.calls or shared < min(2, total):
         return False
-    is_whole = _has_changed(turn) and not _puts_off(request.text) and not _PARTLY.search(turn.text)
+    is_whole = _has_changed(turn) and not _puts_off(request.text) and not says_partly(turn.text)
     share = CHANGED_SHARE if is_whole else REPORTED_SHARE
     return shared >= share * min(total, LONG_SUBJECTS)
 

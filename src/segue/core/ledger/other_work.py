@@ -16,6 +16,7 @@ from ..language.points import points_in
 from ..language.rules import is_for_ever, may_take_back, rules_in
 from ..language.sentences import sentences
 from ..language.subjects import subjects_of, weight
+from .keep import ENDED_ON
 from .model import HOLDING, Entry
 
 SUBJECTS_MIN = 6
@@ -106,35 +107,41 @@ def relevance(message: str, entries: Iterable[Entry], *, is_cut_off: bool) -> Re
     if _answers(message, every) or (not _asks(message) and _belongs_by_form(message)):
         return "goes_on"
     mine = own_subjects(message)
-    says_little = weight(mine) < TOLD_SUBJECTS_MIN
-    last = known[-1].run
-    if not says_little and not _is_about(mine, [entry for entry in known if entry.run == last]):
+    says_little = weight(mine) < TOLD_SUBJECTS_MIN and not _names_something_else(message, known)
+    last = [entry for entry in known if entry.run == known[-1].run]
+    if not says_little and not _is_about(mine, last):
         return "other"
-    return "goes_on" if is_cut_off or _is_left_open(mine, known, last) else "touches"
+    open_ones = [one for one in known if one.state in HOLDING and one.kind in ("item", "failing", "request")]
+    mine_left = [one for one in open_ones if one in last]
+    if is_cut_off or any(one.kind == "failing" or _is_passed_over(one) for one in mine_left):
+        return "goes_on"
+    if says_little and not _asks(message) and any(one.kind == "item" for one in mine_left):
+        return "goes_on"
+    return "goes_on" if _is_about(mine, open_ones) else "touches"
 
 
-def _is_about(mine: frozenset[str], known: Iterable[Entry]) -> bool:
-    shared = mine & _about(known)
+def _is_passed_over(entry: Entry) -> bool:
+    """Whether this is a request to which no turn came that left nothing open."""
+    return entry.kind == "request" and entry.relation != "asks" and entry.why != ENDED_ON
+
+
+def _names_something_else(message: str, known: Iterable[Entry]) -> bool:
+    """Whether a message has an address, and none that was spoken of before."""
+    named = _ADDRESS.findall(message)
+    return bool(named) and not any(one in entry.text for one in named for entry in known)
+
+
+def _is_about(mine: frozenset[str], entries: Iterable[Entry]) -> bool:
+    shared = mine & _about(entries)
     if any(not one.isalpha() and len(one) >= NAME_CHARS_MIN for one in shared):
         return True
     return weight(shared) >= SHARED_MIN and 100 * weight(shared) >= TOLD_PERCENT * weight(mine)
 
 
-def _is_left_open(mine: frozenset[str], known: Iterable[Entry], last: str) -> bool:
-    """Whether the last run left items or failing checks open, or something is that a message is about."""
-    for entry in known:
-        if entry.state in HOLDING and entry.kind in ("item", "failing", "request"):
-            if entry.run == last and entry.kind != "request":
-                return True
-            if mine & subjects_of(entry.text[:2_000]):
-                return True
-    return False
-
-
 def _asks(message: str) -> bool:
     """Whether a message asks about something that it names itself: that a question does not change the work
     does not make it one about the work before."""
-    is_pointing = _POINTS_AT_ONCE.match(message) or _POINTS_BACK.search(message[:120])
+    is_pointing = _points_at_once(message) or _POINTS_BACK.search(message[:120])
     return not is_pointing and messages.relation_of(message) == "asks"
 
 
@@ -177,11 +184,16 @@ def _belongs_by_form(message: str) -> bool:
         or messages.is_content(message)
         or _adds_at_once(message)
         or messages.adds(message)
-        or _POINTS_AT_ONCE.match(message)
+        or _points_at_once(message)
         or _POINTS_BACK.search(message[:120])
         or _is_list_of_wishes(message)
         or (len(message) < SHORT_CHARS and _is_of_rules(message))
     )
+
+
+def _points_at_once(message: str) -> bool:
+    """Whether a message begins with what stands for something spoken of; not for an address in it."""
+    return _POINTS_AT_ONCE.match(message) is not None and not _ADDRESS.search(message)
 
 
 def _adds_at_once(message: str) -> bool:
@@ -204,7 +216,7 @@ def _about(known: Iterable[Entry]) -> set[str]:
     about: set[str] = set()
     for entry in known:
         if entry.kind != "list" and (entry.state in HOLDING or entry.kind in ("request", "item")):
-            about |= subjects_of(entry.text[:2_000])
+            about |= subjects_of(_ADDRESS.sub(" ", entry.text[:2_000]))
     return about
 
 

@@ -14,6 +14,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from itertools import islice
 from pathlib import Path
+from typing import Literal
 
 from msgspec.structs import replace
 
@@ -22,6 +23,8 @@ from ...agents.hooks import HookEvent
 from ...core.base.lazy import regex
 from ...core.base.page import plain, quote
 from ...core.brief.parts import whole_texts
+from ...core.brief.trail_words import is_plan_shown
+from ...core.language.done_claims import says_unfinished
 from ...core.language.rules import is_for_ever
 from ...core.language.sentences import is_assent
 from ...core.language.subjects import subjects_of
@@ -55,15 +58,19 @@ from .short_briefs import (
 
 SESSIONS_MAX, ROWS_MAX = 8, 60
 """Among how many earlier sessions, and their runs, the one is looked for that a prompt is about."""
-SHARED_MIN, SHARED_PERCENT = 3, 34
+SHARED_MIN, SHARED_PERCENT = 4, 60
 SHARED_IF_GOES_ON_MIN, SHARED_IF_GOES_ON_PERCENT = 2, 50
-"""Of a prompt that goes on with something, but with nothing of the newest work."""
+"""Of a prompt that goes on with something, but with nothing of the newest work. Of others more is asked:
+in the same project many speak of the same things."""
 SUBJECTS_BYTES = 480
 PLAN_CHARS_MIN = 400
+PLANNERS_MAX = 4
+"""Among so many of the newest runs the one is looked for that made a plan."""
 RESTED_SECONDS = 2 * 3_600.0
 _PLAN = regex(
     r"(?i)\W*(?:please )?(?:implement|execute|carry out|follow) (?:the following|this|the attached) plan\b"
 )
+_TITLE = regex(r"(?m)^#{1,3} +(\S.{3,80}?)[ \t#]*$")
 _TRANSCRIPT = regex(r"([0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f-]{22})\.jsonl")
 
 
@@ -76,7 +83,8 @@ def brief_for_prompt(workspace: Workspace, finder: RunFinder, event: HookEvent, 
     if len(prompt) >= PLAN_CHARS_MIN and _PLAN.match(prompt):
         return _brief_for_plan(workspace, finder, before, prompt)
     entries = entries_of_runs(workspace, finder, [before.found])
-    how = relevance(prompt, entries, is_cut_off=_is_cut_off(workspace, finder, before.found))
+    left = _left(workspace, finder, before.found)
+    how = relevance(prompt, entries, is_cut_off=left == "cut off")
     referred = None
     if how == "other" or (entries and names_nothing_of(prompt, entries)):  # "now go on with the login page"
         referred = _run_referred_to(workspace, finder, prompt, before.found, is_other=how == "other")
@@ -89,14 +97,21 @@ def brief_for_prompt(workspace: Workspace, finder: RunFinder, event: HookEvent, 
             runs = summary_of_run(workspace, finder, before.found)
             what = "What you are asked for touches what the last run here did"
             return brief_of_finished(workspace, before, runs, prompt, what)
-    return brief_for_other_work(workspace, before, entries)
+    return brief_for_other_work(workspace, before, entries, is_unfinished=left != "finished")
 
 
-def _is_cut_off(workspace: Workspace, finder: RunFinder, found: Found) -> bool:
+def _left(
+    workspace: Workspace, finder: RunFinder, found: Found
+) -> Literal["cut off", "unfinished", "finished"]:
+    """How a run left its work: "unfinished" by its own last words."""
     try:
-        return left_of(digest_of(workspace, finder, found)) not in ("turn", "ended")
+        digest = digest_of(workspace, finder, found)
     except SegueError:
-        return True
+        return "cut off"
+    if left_of(digest) not in ("turn", "ended"):
+        return "cut off"
+    last = digest.says[-1].text if digest.says else ""
+    return "unfinished" if says_unfinished(last) else "finished"
 
 
 def _brief_of_earlier(
@@ -108,7 +123,7 @@ def _brief_of_earlier(
     shown = f"told of the run of {at} that worked on this"
     entries = entries_of_runs(workspace, finder, [referred], alone=True)
     is_named = referred.native[:8] in prompt
-    how = relevance(prompt, entries, is_cut_off=_is_cut_off(workspace, finder, referred))
+    how = relevance(prompt, entries, is_cut_off=_left(workspace, finder, referred) == "cut off")
     if how == "goes_on" or is_named:
         notice = f"what you are asked for was worked on in this run of {at}; a later run here did other work"
         brief = brief_of_run(workspace, finder, referred, budget, (notice,), alone=True)
@@ -190,13 +205,11 @@ def _is_about_same(texts: Sequence[str], mine: frozenset[str], *, is_other: bool
 
 def _brief_for_plan(workspace: Workspace, finder: RunFinder, before: Predecessor, prompt: str) -> HookBrief:
     """What was said while a plan was made and is not in it, and what lies uncommitted."""
-    planned = _run_of_plan(finder, prompt) or before.found
+    planned = _run_of_plan(workspace, finder, prompt)
     if planned is None:
-        return HookBrief()
+        heard = entries_of_runs(workspace, finder, [before.found]) if before.found is not None else ()
+        return brief_for_other_work(workspace, before, heard, is_unfinished=False)
     known = entries_of_runs(workspace, finder, [planned])
-    own = [e for e in known if e.run == run_name(planned)]
-    if names_nothing_of(prompt, own):
-        return brief_for_other_work(workspace, before, known)
     about = own_subjects(prompt)
     rules = {e.id for e in rules_alone(known) if is_for_ever(e.text)}
     entries = [
@@ -207,7 +220,14 @@ def _brief_for_plan(workspace: Workspace, finder: RunFinder, before: Predecessor
     ]
     missing = lacking([e for e in entries if e.kind in ("rule", "permission", "choice", "attempt")], prompt)
     refused = lacking(
-        [e for e in entries if e.kind == "request" and e.relation in ("corrects", "withdraws")], prompt
+        [
+            e
+            for e in entries
+            if e.kind == "request"
+            and e.relation in ("corrects", "withdraws")
+            and len(e.text) < PLAN_CHARS_MIN
+        ],
+        prompt,
     )
     lines = [
         *line_of(Label.RULES, [e for e in missing if e.kind in ("rule", "permission")]),
@@ -215,7 +235,7 @@ def _brief_for_plan(workspace: Workspace, finder: RunFinder, before: Predecessor
         *line_of(Label.TRIED, [e for e in missing if e.kind == "attempt"]),
         *line_of(Label.USER, refused),
     ]
-    lines += notice_lines(workspace, before) + line_of_uncommitted(workspace)
+    lines += notice_lines(workspace, Predecessor()) + line_of_uncommitted(workspace)
     if not lines:
         return HookBrief()
     at = time.strftime("%Y-%m-%d %H:%M UTC", time.gmtime(planned.changed))
@@ -226,12 +246,20 @@ def _brief_for_plan(workspace: Workspace, finder: RunFinder, before: Predecessor
     )
 
 
-def _run_of_plan(finder: RunFinder, prompt: str) -> Found | None:
-    """The run whose transcript a plan names."""
-    named = _TRANSCRIPT.search(prompt)
-    if named is None:
+def _run_of_plan(workspace: Workspace, finder: RunFinder, prompt: str) -> Found | None:
+    """The run in which a plan was made: the prompt names its transcript, or it showed the user a plan with
+    this title."""
+    if named := _TRANSCRIPT.search(prompt):
+        return next((found for found in finder.found() if found.native == named[1]), None)
+    title = _TITLE.search(prompt)
+    if title is None:
         return None
-    return next((found for found in finder.found() if found.native == named[1]), None)
+    for found in islice(runs_meant(finder, but=lambda run: run.native == finder.asking), PLANNERS_MAX):
+        with suppress(SegueError):
+            shown = (step for step in digest_of(workspace, finder, found).trail if is_plan_shown(step))
+            if is_here(finder, found) and any(title[1] in step.text for step in shown):
+                return found
+    return None
 
 
 # -- a pause

@@ -28,6 +28,8 @@ from ..workspace.open_session import find_session
 from ..workspace.workspace import Workspace
 from .gather import digest_of, is_at_work, runs_taken_up, session_of_run, task_of_run
 
+OVER_SECONDS = 1_800.0
+"""Who was silent for longer will not go on by itself."""
 PARALLEL_SECONDS = 3_600.0
 """Runs that were active within an hour of one another may be about different work at the same time."""
 TASK_BYTES = 120
@@ -45,6 +47,8 @@ class Predecessor(Value):
 
     found: Found | None = None
     others: str = ""
+    at_work: str = ""
+    """The part of it that other work must know: who is at work here now."""
 
 
 def predecessor_of(workspace: Workspace, finder: RunFinder, event: HookEvent) -> Predecessor:
@@ -71,7 +75,7 @@ def predecessor_of(workspace: Workspace, finder: RunFinder, event: HookEvent) ->
         free = []
     at_work = line_of_others(workspace, finder, busy, "is at work here now", asked=event.text)
     if not free:
-        return Predecessor(None, at_work or _line_of_elsewhere(workspace, finder, elsewhere))
+        return Predecessor(None, at_work or _line_of_elsewhere(workspace, finder, elsewhere), at_work)
     chosen = _own_of_parallel(workspace, finder, free, event.agent)
     beside = _parallel_to(workspace, finder, chosen, free, 0.0)
     gone_on = {key for run in beside for key in runs_taken_up(workspace, finder, run)}
@@ -84,7 +88,7 @@ def predecessor_of(workspace: Workspace, finder: RunFinder, event: HookEvent) ->
         or line_of_others(workspace, finder, beside, "worked here at the same time", asked=event.text)
         or _line_of_elsewhere(workspace, finder, newer)
     )
-    return Predecessor(chosen, line)
+    return Predecessor(chosen, line, at_work)
 
 
 def chosen_since(workspace: Workspace, finder: RunFinder, run: Found) -> SessionState | None:
@@ -165,7 +169,8 @@ def line_of_others(
     more = f", and {len(runs) - 1} more" if len(runs) > 1 else ""
     about = f' on "{cut(task, TASK_BYTES)}"' if task else ""
     is_same = len(subjects_of(task) & subjects_of(asked[:2_000])) >= SAME_MIN
-    leave = "" if is_same else "; leave that to it"
+    is_over = time.time() - first.changed > OVER_SECONDS
+    leave = "" if is_same or is_over else "; leave that to it"
     return f"another run ({first.agent}, last active {at}{more}) {what}{about}{leave}"
 
 

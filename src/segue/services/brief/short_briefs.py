@@ -8,7 +8,9 @@ from ...core.base.page import cut, plain, quote
 from ...core.base.same_items import BETWEEN
 from ...core.brief.parts import whole_texts
 from ...core.brief.trail_words import message_words
+from ...core.language.rules import orders_delivery
 from ...core.language.sentences import flat
+from ...core.ledger.keep import TODO_LIST
 from ...core.ledger.model import HOLDING, Entry
 from ...core.ledger.other_work import own_subjects
 from ...core.ledger.standing import choice_words, rules_alone, standing
@@ -18,6 +20,7 @@ from ...core.runs.identifiers import short_run
 from ...effects.git.probe import probe
 from ...effects.redaction.redact import redact
 from ..habits.told import accepted_rules
+from ..ledger.work import run_name
 from ..workspace.own_files import own_files
 from ..workspace.workspace import Workspace
 from .for_starts import HookBrief
@@ -26,6 +29,8 @@ from .predecessor import Predecessor
 from .runs_summary import RunsSummary
 
 RULES_BYTES, NAMES_BYTES, BEFORE_BYTES = 700, 160, 120
+SAYS_MIN = 2
+"""A request that is about fewer things does not say what it asks for."""
 ASKED_MAX, ASKED_BYTES, WORDS_BYTES, BOUND_BYTES = 2, 160, 300, 400
 
 
@@ -56,28 +61,22 @@ def brief_of_finished(
         *line_of(Label.DECIDED, [one for one in same if one.kind == "choice"], BOUND_BYTES),
         *line_of(Label.TRIED, [one for one in same if one.kind == "attempt"], BOUND_BYTES),
         *line_of_uncommitted(workspace),
+        *_line_of_open(Predecessor(found), runs.entries, is_unfinished=False),
     ]
     text = short_brief(lines, f" more: segue brief {id}")
     return HookBrief(text, runs=runs.keys, shown="told what the last run did about this")
 
 
-def brief_for_other_work(workspace: Workspace, before: Predecessor, entries: tuple[Entry, ...]) -> HookBrief:
+def brief_for_other_work(
+    workspace: Workspace, before: Predecessor, entries: tuple[Entry, ...], *, is_unfinished: bool
+) -> HookBrief:
     """The rules of the project, what lies uncommitted, and a line on what was left open."""
-    held = standing(entries)
     lines = [
         *notice_lines(workspace, before),
         *line_of_rules(workspace, entries),
         *line_of_uncommitted(workspace),
+        *_line_of_open(before, entries, is_unfinished=is_unfinished),
     ]
-    asked = [one for one in held.requests if one.entry.relation != "asks"]
-    left = sum(len(one.left) for one in held.lists)
-    if before.found is not None and (asked or left):
-        what = quote(cut(asked[0].text, BEFORE_BYTES)) if asked else f"{left} items of a list"
-        more = f" and {len(asked) - 1} more" if len(asked) > 1 else ""
-        id = plain(short_run(before.found.native))
-        lines.append(
-            f"{Label.BEFORE}: {what}{more} was left open here; `segue brief {id}` shows where it stopped."
-        )
     if not lines:
         return HookBrief()
     head = f"{OPENING} For any work in this project:"
@@ -88,14 +87,38 @@ def brief_for_other_work(workspace: Workspace, before: Predecessor, entries: tup
     return HookBrief(short_brief([head, *lines]), shown=shown)
 
 
+def _line_of_open(before: Predecessor, entries: tuple[Entry, ...], *, is_unfinished: bool) -> list[str]:
+    """What the last run left: items of the list that it kept, or the request that it was cut off at or called
+    unfinished. A turn that was over otherwise leaves nothing open, though nobody said that it is done."""
+    if before.found is None:
+        return []
+    run = run_name(before.found)
+    own = [one for one in entries if one.run == run]
+    kept = [one for one in standing(own).lists if one.entry is not None and one.entry.text == TODO_LIST]
+    left = [item for one in kept for item in one.left]
+    asked = [one for one in own if one.kind == "request" and one.relation != "asks"]
+    asked = [one for one in asked if len(own_subjects(one.text)) >= SAYS_MIN and not one.text.startswith("/")]
+    if left:
+        more = f" and {len(left) - 1} more" if len(left) > 1 else ""
+        what = f"{quote(cut(flat(left[0].text), BEFORE_BYTES))}{more} of the list of the last run"
+    elif is_unfinished and asked and asked[-1].state in HOLDING:
+        what = quote(cut(flat(asked[-1].text), BEFORE_BYTES))
+    else:
+        return []
+    id = plain(short_run(before.found.native))
+    return [f"{Label.BEFORE}: {what} was left open here; `segue brief {id}` shows where it stopped."]
+
+
 def line_of_rules(workspace: Workspace, entries: tuple[Entry, ...]) -> list[str]:
     """The rules that hold for any work here."""
     accepted = accepted_rules(workspace)
-    return line_of(Label.RULES, [*rules_alone(entries), *(Entry(text, "rule", text) for text in accepted)])
+    held = [one for one in rules_alone(entries) if not orders_delivery(one.text)]
+    return line_of(Label.RULES, [*held, *(Entry(text, "rule", text) for text in accepted)])
 
 
 def notice_lines(workspace: Workspace, before: Predecessor) -> list[str]:
-    notices = [*notices_of(workspace, None), *([before.others] if before.others else [])]
+    """What any run must know first: an interrupted handover, and who is at work here now."""
+    notices = [*notices_of(workspace, None), *([before.at_work] if before.at_work else [])]
     return [f"{Label.NOTICE}: {'; '.join(notices)}"] if notices else []
 
 
