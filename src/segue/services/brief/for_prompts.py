@@ -66,6 +66,8 @@ SUBJECTS_BYTES = 480
 PLAN_CHARS_MIN = 400
 PLANNERS_MAX = 4
 """Among so many of the newest runs the one is looked for that made a plan."""
+ONE_MATTER_MAX = 8
+"""In a run with so few requests all is said about its plan."""
 RESTED_SECONDS = 2 * 3_600.0
 _PLAN = regex(
     r"(?i)\W*(?:please )?(?:implement|execute|carry out|follow) (?:the following|this|the attached) plan\b"
@@ -78,10 +80,10 @@ def brief_for_prompt(workspace: Workspace, finder: RunFinder, event: HookEvent, 
     """The brief for a run whose first prompt is known; empty if there is nothing worth saying."""
     before = predecessor_of(workspace, finder, event)
     prompt = event.text.strip()
-    if before.found is None or is_assent(prompt) or chosen_since(workspace, finder, before.found) is not None:
-        return brief_at_start(workspace, finder, before, budget)
     if len(prompt) >= PLAN_CHARS_MIN and _PLAN.match(prompt):
         return _brief_for_plan(workspace, finder, before, prompt)
+    if before.found is None or is_assent(prompt) or chosen_since(workspace, finder, before.found) is not None:
+        return brief_at_start(workspace, finder, before, budget)
     entries = entries_of_runs(workspace, finder, [before.found])
     left = _left(workspace, finder, before.found)
     how = relevance(prompt, entries, is_cut_off=left == "cut off")
@@ -210,14 +212,12 @@ def _brief_for_plan(workspace: Workspace, finder: RunFinder, before: Predecessor
         heard = entries_of_runs(workspace, finder, [before.found]) if before.found is not None else ()
         return brief_for_other_work(workspace, before, heard, is_unfinished=False)
     known = entries_of_runs(workspace, finder, [planned])
+    own = [e for e in known if e.run == run_name(planned)]
+    is_short = sum(e.kind == "request" for e in own) <= ONE_MATTER_MAX
     about = own_subjects(prompt)
     rules = {e.id for e in rules_alone(known) if is_for_ever(e.text)}
-    entries = [
-        e
-        for e in known
-        if e.state in HOLDING
-        and (e.id in rules or (e.run == run_name(planned) and about & own_subjects(e.text)))
-    ]
+    of_plan = {e.id for e in own if is_short or about & own_subjects(f"{e.text} {e.answers}")}
+    entries = [e for e in known if e.state in HOLDING and (e.id in rules or e.id in of_plan)]
     missing = lacking([e for e in entries if e.kind in ("rule", "permission", "choice", "attempt")], prompt)
     refused = lacking(
         [
