@@ -170,10 +170,11 @@ HALF, KILLED = "Half of this step is there.", (UserSays(GALLERY), Edits("tools/k
     [
         (run(GALLERY, "tools/kalumo.sh", LAST_WORDS), ""),
         (run(GALLERY, "tools/kalumo.sh", HALF), "Write a script"),
-        (run(GALLERY, "tools/kalumo.sh", LAST_WORDS, TWO), "upload them to the bucket"),
+        (run(GALLERY, "tools/kalumo.sh", LAST_WORDS, TWO), ""),
+        (run(GALLERY, "tools/kalumo.sh", HALF, TWO), "upload them to the bucket"),
         (LifeRun("claude-code", KILLED), "Write a script"),
     ],
-    ids=["finished", "called half", "open list", "killed"],
+    ids=["finished", "called half", "list of finished work", "open list", "killed"],
 )  # fmt: skip
 def test_other_work_is_told_what_was_surely_left_open(tmp_path: Path, last: LifeRun, left: str) -> None:
     with Player(tmp_path) as player:

@@ -24,6 +24,7 @@ from . import sayings as said
 from .events import SaidKept
 from .keeping import FROM_BRIEF, HEAD_CHARS, Keeping, is_part, message_hash, short_why
 from .model import ANSWERS_CHARS, HOLDING, REPLY_CHARS, Entry, Kind, Ledger, State
+from .standing import JOB_CHARS
 from .user_words import add_choice, asked_for, is_about_same, is_ticked, take_message
 
 REPORTED_MAX = 24
@@ -272,11 +273,11 @@ def _turn_ended(keeping: Keeping, turn: said.TurnEnded) -> None:
         reported.append(mine[-1])
     for entry in reported:
         keeping.settle(entry, "answered", f"the agent: {_head(turn.text)}", turn)
-    if mine and not mine[-1].why and _is_answer(turn) and not _is_put_off(keeping, mine[-1]):
+    if mine and not mine[-1].why and _is_answer(turn) and not _is_left(keeping, mine[-1]):
         keeping.change(mine[-1], why=ENDED_ON)
     own = [entry for entry in keeping.all_of("request") if entry.run == keeping.run]
     for entry in own[:-PASSED_MIN]:
-        if entry.why == ENDED_ON and entry.state in HOLDING:
+        if entry.why == ENDED_ON and entry.state in HOLDING and not _is_put_off(keeping, entry):
             why = f"{ENDED_ON}, and {PASSED_MIN} requests or more came after it"
             keeping.settle(entry, "answered", why, turn)
     if _is_committed(turn):
@@ -320,9 +321,17 @@ def _closes(keeping: Keeping, request: Entry, turn: said.TurnEnded) -> bool:
 
 def _is_put_off(keeping: Keeping, request: Entry) -> bool:
     """Whether a request is for later, by the words of the user or the agent, or has points that are left."""
-    if _puts_off(request.text) or _puts_off(request.reply):
-        return True
-    return any(item.state in HOLDING for item in _items_of(keeping, request))
+    return _is_for_later(request) or any(item.state in HOLDING for item in _items_of(keeping, request))
+
+
+def _is_left(keeping: Keeping, request: Entry) -> bool:
+    """Whether a request is for later, or has points that are left; of one that describes a whole job nobody
+    ticks off the lines."""
+    return _is_for_later(request) if len(request.text) > JOB_CHARS else _is_put_off(keeping, request)
+
+
+def _is_for_later(request: Entry) -> bool:
+    return _puts_off(request.text) or _puts_off(request.reply)
 
 
 def _puts_off(text: str) -> bool:

@@ -18,12 +18,15 @@ from ..language.sentences import sentences
 from ..language.subjects import subjects_of, weight
 from .keep import ENDED_ON
 from .model import HOLDING, Entry
+from .standing import JOB_CHARS
 
 SUBJECTS_MIN = 6
 """A message that is about fewer things does not say enough to be other work."""
 SHARED_MIN, SHARED_PERCENT = 2, 34
 TOLD_SUBJECTS_MIN, TOLD_PERCENT, NAME_CHARS_MIN = 3, 30, 5
-SHORT_CHARS = 120
+ASKED_SUBJECTS_MIN = 2
+"""A question says enough sooner: "what next?" is about the work, "is the cache emptied?" may not be."""
+SHORT_CHARS, POINTING_CHARS = 120, 400
 WISH_CHARS, HEAD_SUBJECTS = 90, 3
 LONG_WORD = 14
 RECENT = 40
@@ -56,12 +59,14 @@ named itself."""
 _POINTS_BACK = regex(
     r"\b(?:last (?:time|run|session)|yesterday|the plan|the rest|take up|back to"
     r"|where (?:we|you|i|it|things|work) (?:was|were|left|stopped)"
-    r"|continue|resume|go on|how far|what is left|what'?s left"
+    r"|continue|resume|go on|how far|what is left|what'?s left|where (?:do|are) we|what did you do"
+    r"|wie weit|was fehlt noch|où en|que reste|hasta dónde|qué (?:falta|queda)|a che punto|cosa manca"
+    r"|até onde|o que falta|hoe ver|jak daleko|на чём мы|на чем мы"
     r"|while you are at it|while you're at it|once (?:that|it|you|everything)|don'?t forget|remember to"
     r"|when (?:everything|all|that|it|this|you|we|the rest)"
     r"|wenn (?:alles|das|du)|nebenbei|quand tout|cuando (?:todo|termines)|quando (?:tudo|terminar|tutto)"
     r"|als alles|gestern|weiter|reste|ayer|resto|ontem|ieri|gisteren|вчера)\b"
-    r"|(?:继续|昨天|上次|剩下|昨日|続き|前回|残り|어제|계속)",
+    r"|(?:继续|昨天|上次|剩下|还剩|进度|进展|做到哪|昨日|続き|前回|残り|どこまで|어제|계속|어디까지)",
     re.I,
 )
 _MAY_POINT_BACK = regex(
@@ -107,17 +112,28 @@ def relevance(message: str, entries: Iterable[Entry], *, is_cut_off: bool) -> Re
     if _answers(message, every) or (not _asks(message) and _belongs_by_form(message)):
         return "goes_on"
     mine = own_subjects(message)
-    says_little = weight(mine) < TOLD_SUBJECTS_MIN and not _names_something_else(message, known)
+    little = ASKED_SUBJECTS_MIN if _asks(message) else TOLD_SUBJECTS_MIN
+    says_little = weight(mine) < little and not _names_something_else(message, known)
     last = [entry for entry in known if entry.run == known[-1].run]
     if not says_little and not _is_about(mine, last):
         return "other"
-    open_ones = [one for one in known if one.state in HOLDING and one.kind in ("item", "failing", "request")]
+    over = {one.id for one in known if one.kind == "request" and _is_document_done(one)}
+    open_ones = [
+        one
+        for one in known
+        if one.state in HOLDING and one.kind in ("item", "failing", "request") and one.of not in over
+    ]
     mine_left = [one for one in open_ones if one in last]
     if is_cut_off or any(one.kind == "failing" or _is_passed_over(one) for one in mine_left):
         return "goes_on"
-    if says_little and not _asks(message) and any(one.kind == "item" for one in mine_left):
+    if says_little and any(one.kind == "item" for one in mine_left):
         return "goes_on"
     return "goes_on" if _is_about(mine, open_ones) else "touches"
+
+
+def _is_document_done(entry: Entry) -> bool:
+    """Whether a turn ended on a request that describes a whole job: nobody ticks off its lines."""
+    return len(entry.text) > JOB_CHARS and (entry.why == ENDED_ON or entry.state not in HOLDING)
 
 
 def _is_passed_over(entry: Entry) -> bool:
@@ -192,8 +208,10 @@ def _belongs_by_form(message: str) -> bool:
 
 
 def _points_at_once(message: str) -> bool:
-    """Whether a message begins with what stands for something spoken of; not for an address in it."""
-    return _POINTS_AT_ONCE.match(message) is not None and not _ADDRESS.search(message)
+    """Whether a message begins with what stands for something spoken of; not for an address in it, nor for
+    what it goes on to say itself."""
+    is_own = len(message) > POINTING_CHARS or _ADDRESS.search(message)
+    return not is_own and _POINTS_AT_ONCE.match(message) is not None
 
 
 def _adds_at_once(message: str) -> bool:

@@ -24,9 +24,9 @@ from ...core.base.lazy import regex
 from ...core.base.page import plain, quote
 from ...core.brief.parts import whole_texts
 from ...core.brief.trail_words import is_plan_shown
-from ...core.language.done_claims import says_unfinished
+from ...core.language.done_claims import claims_done, says_unfinished
 from ...core.language.rules import is_for_ever
-from ...core.language.sentences import is_assent
+from ...core.language.sentences import is_assent, sentences
 from ...core.language.subjects import subjects_of
 from ...core.ledger.covered import lacking
 from ...core.ledger.model import HOLDING
@@ -68,6 +68,7 @@ PLANNERS_MAX = 4
 """Among so many of the newest runs the one is looked for that made a plan."""
 ONE_MATTER_MAX = 8
 """In a run with so few requests all is said about its plan."""
+CLOSING_CHARS = 400
 RESTED_SECONDS = 2 * 3_600.0
 _PLAN = regex(
     r"(?i)\W*(?:please )?(?:implement|execute|carry out|follow) (?:the following|this|the attached) plan\b"
@@ -98,7 +99,8 @@ def brief_for_prompt(workspace: Workspace, finder: RunFinder, event: HookEvent, 
         with suppress(SegueError):
             runs = summary_of_run(workspace, finder, before.found)
             what = "What you are asked for touches what the last run here did"
-            return brief_of_finished(workspace, before, runs, prompt, what)
+            is_unfinished = left != "finished"
+            return brief_of_finished(workspace, before, runs, prompt, what, is_unfinished=is_unfinished)
     return brief_for_other_work(workspace, before, entries, is_unfinished=left != "finished")
 
 
@@ -113,7 +115,8 @@ def _left(
     if left_of(digest) not in ("turn", "ended"):
         return "cut off"
     last = digest.says[-1].text if digest.says else ""
-    return "unfinished" if says_unfinished(last) else "finished"
+    is_called_done = any(claims_done(one) for one in sentences(last))
+    return "unfinished" if says_unfinished(last[-CLOSING_CHARS:]) and not is_called_done else "finished"
 
 
 def _brief_of_earlier(

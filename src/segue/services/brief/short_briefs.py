@@ -35,8 +35,9 @@ ASKED_MAX, ASKED_BYTES, WORDS_BYTES, BOUND_BYTES = 2, 160, 300, 400
 
 
 def brief_of_finished(
-    workspace: Workspace, before: Predecessor, runs: RunsSummary, prompt: str, what: str
-) -> HookBrief:
+    workspace: Workspace, before: Predecessor, runs: RunsSummary, prompt: str, what: str, *,
+    is_unfinished: bool = False,
+) -> HookBrief:  # fmt: skip
     """What a run did whose work a prompt touches: its requests by their heads, its last words, what was
     chosen and tried there about the same, and what holds for any work."""
     found = runs.found
@@ -61,7 +62,7 @@ def brief_of_finished(
         *line_of(Label.DECIDED, [one for one in same if one.kind == "choice"], BOUND_BYTES),
         *line_of(Label.TRIED, [one for one in same if one.kind == "attempt"], BOUND_BYTES),
         *line_of_uncommitted(workspace),
-        *_line_of_open(Predecessor(found), runs.entries, is_unfinished=False),
+        *_line_of_open(Predecessor(found), runs.entries, is_unfinished=is_unfinished),
     ]
     text = short_brief(lines, f" more: segue brief {id}")
     return HookBrief(text, runs=runs.keys, shown="told what the last run did about this")
@@ -88,9 +89,10 @@ def brief_for_other_work(
 
 
 def _line_of_open(before: Predecessor, entries: tuple[Entry, ...], *, is_unfinished: bool) -> list[str]:
-    """What the last run left: items of the list that it kept, or the request that it was cut off at or called
-    unfinished. A turn that was over otherwise leaves nothing open, though nobody said that it is done."""
-    if before.found is None:
+    """What the last run left that was cut off or says itself that it is not finished: items of the list that
+    it kept, or its request. Else nothing is told as open, though nobody said that it is done: lists are often
+    left as they were."""
+    if before.found is None or not is_unfinished:
         return []
     run = run_name(before.found)
     own = [one for one in entries if one.run == run]
@@ -101,7 +103,7 @@ def _line_of_open(before: Predecessor, entries: tuple[Entry, ...], *, is_unfinis
     if left:
         more = f" and {len(left) - 1} more" if len(left) > 1 else ""
         what = f"{quote(cut(flat(left[0].text), BEFORE_BYTES))}{more} of the list of the last run"
-    elif is_unfinished and asked and asked[-1].state in HOLDING:
+    elif asked and asked[-1].state in HOLDING:
         what = quote(cut(flat(asked[-1].text), BEFORE_BYTES))
     else:
         return []
