@@ -1,7 +1,7 @@
 """A checkpointer for LangGraph that keeps threads as sessions of Segue.
 
-Everything is serialised by LangGraph's own serializer, the one that the saver is given: what that does not
-load is not loaded. A put that returned is on the disk.
+Everything is serialised as LangGraph's own serializer does it. What is read builds nothing but values
+(``serializer.py``), unless the saver is given another serializer. A put that returned is on the disk.
 """
 
 from __future__ import annotations
@@ -37,6 +37,7 @@ from ...services.graphs.series import Entry
 from ...services.graphs.thread_session import ThreadSession
 from ...services.graphs.threads import Found, GraphThreads, session_of
 from .said import answer_in, questions_in, said_in
+from .serializer import ValuesSerializer
 
 _VALUES = "channel_values"
 _COUNTERS = "counters_since_delta_snapshot"
@@ -53,7 +54,7 @@ class SegueSaver(BaseCheckpointSaver[int]):
     """
 
     def __init__(self, segue: Segue | None = None, *, serde: SerializerProtocol | None = None) -> None:
-        super().__init__(serde=serde)
+        super().__init__(serde=serde if serde is not None else ValuesSerializer())
         self.segue = segue if segue is not None else Segue()
         self._threads = GraphThreads(self.segue.workspace)
         self._sessions: dict[str, ThreadSession] = {}
