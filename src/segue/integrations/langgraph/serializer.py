@@ -1,9 +1,9 @@
 """A serializer that builds nothing but values: what others wrote to a store runs no code here.
 
-LangGraph's own one imports whatever a stored value names, and calls it. This one builds the types that LangGraph
-knows to be safe, and classes of data (dataclasses, pydantic models, enumerations, named tuples) that this
-program has imported itself. Everything else comes back as the plain data it was made from, and LangGraph's
-logger warns of it once.
+LangGraph's own one imports whatever a stored value names, and calls it. This one builds the types that
+LangGraph knows to be safe, and classes of data (dataclasses, pydantic models, enumerations, named tuples)
+that this program has imported itself. Everything else comes back as the plain data it was made from, and
+LangGraph's logger warns of it once.
 """
 
 from __future__ import annotations
