@@ -25,13 +25,20 @@ from segue.integrations.langgraph import SegueSaver
 SINGLE, ARGUMENTS, NAMED, METHOD, PYDANTIC_1, PYDANTIC_2 = range(6)
 
 
-class Planted(JsonPlusSerializer):
-    """Writes what it was given as bytes for a value of LangGraph's serializer."""
+class Planted:
+    """LangGraph's serializer, which writes bytes that it was given for a value as they are."""
+
+    def __init__(self) -> None:
+        self._serializer = JsonPlusSerializer()
 
     def dumps_typed(self, obj: Any) -> tuple[str, bytes]:
         if isinstance(obj, tuple) and len(obj) == 2 and obj[0] in ("msgpack", "json", "pickle"):
-            return obj
-        return super().dumps_typed(obj)
+            return str(obj[0]), bytes(obj[1])
+        kind, data = self._serializer.dumps_typed(obj)
+        return kind, data
+
+    def loads_typed(self, data: tuple[str, bytes]) -> Any:
+        return self._serializer.loads_typed(data)
 
 
 def extension(code: int, *values: Any) -> tuple[str, bytes]:
@@ -47,7 +54,7 @@ def planted(marker: Path) -> dict[str, tuple[str, bytes]]:
     return {
         "os.system": extension(SINGLE, "os", "system", line),
         "posix.system": extension(SINGLE, "posix", "system", line),
-        "builtins.exec": extension(SINGLE, "builtins", "exec", call),
+        "builtins.exec": extension(SINGLE, "builtins", "exec", f"{call}.close()"),
         "builtins.eval": extension(ARGUMENTS, "builtins", "eval", [call]),
         "builtins.open": extension(ARGUMENTS, "builtins", "open", [str(marker), "w"]),
         "subprocess.Popen": extension(NAMED, "subprocess", "Popen", {"args": ["touch", str(marker)]}),
