@@ -3,7 +3,8 @@
 What was known is judged by what the agents wrote and what the model was asked; what was told by what the
 model was really sent. A hop is the way from one run to the next. A run that goes on, adds or comes back from
 other work must be told of the task, of what was added to it, of the call that was cut off and of what lies
-uncommitted; one that does other work of the rules, of what lies uncommitted, and in a line of the task.
+uncommitted; one that does other work of the rules, of what lies uncommitted, and in a line of the task if
+that was cut off in a call.
 """
 
 from __future__ import annotations
@@ -255,7 +256,8 @@ class ChainOfRuns:
     def _missed_for_other_work(self, text: str, known: Known) -> list[str]:
         missed = [] if RULE not in self.plan.more or RULE in text else ["the rule"]
         before = next((line for line in text.splitlines() if line.startswith("BEFORE:")), "")
-        missed += [] if self.plan.name in before else ["a line of the task"]
+        is_cut_off = known.pending is not None  # else its turn may have been over
+        missed += [] if self.plan.name in before or not is_cut_off else ["a line of the task"]
         missed += ["nothing but a line of the task"] if "TRAIL" in text else []
         return missed + self._missed_files(text, known)
 

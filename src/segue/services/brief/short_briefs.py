@@ -90,21 +90,24 @@ def brief_for_other_work(
 
 def _line_of_open(before: Predecessor, entries: tuple[Entry, ...], *, is_unfinished: bool) -> list[str]:
     """What the last run left that was cut off or says itself that it is not finished: items of the list that
-    it kept, or its request. Else nothing is told as open, though nobody said that it is done: lists are often
-    left as they were."""
+    it kept, or the last thing that it was all about. Else nothing is told as open, though nobody said that it
+    is done: lists are often left as they were."""
     if before.found is None or not is_unfinished:
         return []
     run = run_name(before.found)
     own = [one for one in entries if one.run == run]
     kept = [one for one in standing(own).lists if one.entry is not None and one.entry.text == TODO_LIST]
     left = [item for one in kept for item in one.left]
-    asked = [one for one in own if one.kind == "request" and one.relation != "asks"]
-    asked = [one for one in asked if len(own_subjects(one.text)) >= SAYS_MIN and not one.text.startswith("/")]
+    held = [
+        one for one in entries if one.kind == "request" and one.state in HOLDING and one.relation != "asks"
+    ]
+    told = [one for one in held if len(own_subjects(one.text)) >= SAYS_MIN and not one.text.startswith("/")]
     if left:
         more = f" and {len(left) - 1} more" if len(left) > 1 else ""
         what = f"{quote(cut(flat(left[0].text), BEFORE_BYTES))}{more} of the list of the last run"
-    elif asked and asked[-1].state in HOLDING:
-        what = quote(cut(flat(asked[-1].text), BEFORE_BYTES))
+    elif told:
+        newest = ([one for one in told if one.relation == "new"] or told)[-1]
+        what = quote(cut(flat(newest.text), BEFORE_BYTES))
     else:
         return []
     id = plain(short_run(before.found.native))
