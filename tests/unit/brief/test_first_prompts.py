@@ -89,6 +89,23 @@ def test_a_prompt_about_work_that_was_cut_off_is_told_at_length(tmp_path: Path) 
     assert told.startswith("[segue] Where the last run stopped") and EXPORT in told
 
 
+def test_a_request_that_was_taken_back_is_not_told_as_answered(tmp_path: Path) -> None:
+    taken_back = UserSays("Also mail the badofegi invoices."), UserSays("Forget about mailing the invoices.")
+    with Player(tmp_path) as player:
+        player.play(run(EXPORT, "src/export.py", LAST_WORDS, *taken_back))
+        [told] = player.play(run(ABOUT_EXPORT))
+    assert "touches what the last run here did" in told and "mail the badofegi" not in told, told
+
+
+def test_a_prompt_about_an_earlier_run_that_was_cut_off_is_told_at_length(tmp_path: Path) -> None:
+    killed = LifeRun("claude-code", (UserSays(EXPORT), Edits("src/export.py", "X = 1"), Dies()))
+    with Player(tmp_path) as player:
+        player.play(killed)
+        player.play(run(GALLERY, "tools/kalumo.sh", LAST_WORDS))
+        [told] = player.play(run(ABOUT_EXPORT))
+    assert told.startswith("[segue] Where the last run stopped") and EXPORT in told, told
+
+
 def test_a_prompt_about_finished_work_of_an_earlier_run_is_told_shortly_of_that_run(
     tmp_path: Path,
 ) -> None:

@@ -128,8 +128,8 @@ def _brief_of_earlier(
     shown = f"told of the run of {at} that worked on this"
     entries = entries_of_runs(workspace, finder, [referred], alone=True)
     is_named = referred.native[:8] in prompt
-    how = relevance(prompt, entries, is_cut_off=_left(workspace, finder, referred) == "cut off")
-    if how == "goes_on" or is_named:
+    is_cut_off = _left(workspace, finder, referred) == "cut off"
+    if is_named or is_cut_off or relevance(prompt, entries, is_cut_off=False) == "goes_on":
         notice = f"what you are asked for was worked on in this run of {at}; a later run here did other work"
         brief = brief_of_run(workspace, finder, referred, budget, (notice,), alone=True)
     else:
@@ -257,7 +257,11 @@ def _run_of_plan(workspace: Workspace, finder: RunFinder, prompt: str) -> Found 
     title = _TITLE.search(prompt)
     if title is None:
         return None
+    left = UNHEARD_BYTES_MAX
     for found in islice(runs_meant(finder, but=lambda run: run.native == finder.asking), PLANNERS_MAX):
+        if left <= 0:
+            return None
+        left -= found.size
         with suppress(SegueError):
             shown = (step for step in digest_of(workspace, finder, found).trail if is_plan_shown(step))
             if is_here(finder, found) and any(title[1] in step.text for step in shown):

@@ -10,7 +10,7 @@ from ...core.brief.parts import whole_texts
 from ...core.brief.trail_words import message_words
 from ...core.language.rules import orders_delivery
 from ...core.language.sentences import flat
-from ...core.ledger.keep import TODO_LIST
+from ...core.ledger.keep import ENDED_ON, TODO_LIST
 from ...core.ledger.model import HOLDING, Entry
 from ...core.ledger.other_work import own_subjects
 from ...core.ledger.standing import choice_words, rules_alone, standing
@@ -44,9 +44,7 @@ def brief_of_finished(
     if found is None:
         return HookBrief()
     mine = own_subjects(prompt)
-    asked = [one for one in runs.entries if one.kind == "request" and one.relation != "asks"]
-    about = [one for one in asked if mine & own_subjects(one.text)] or asked
-    heads = list(dict.fromkeys(quote(cut(flat(one.text), ASKED_BYTES)) for one in about[-ASKED_MAX:]))
+    heads = _heads([one for one in runs.entries if _was_answered(one)], mine)
     said = runs.digests[0].says[-1:]
     words = message_words(said[0].text, WORDS_BYTES, set()) if said else ""
     held = [one for one in runs.entries if one.state in HOLDING]
@@ -66,6 +64,18 @@ def brief_of_finished(
     ]
     text = short_brief(lines, f" more: segue brief {id}")
     return HookBrief(text, runs=runs.keys, shown="told what the last run did about this")
+
+
+def _was_answered(entry: Entry) -> bool:
+    """Whether this is a request that is done, or on which a turn ended that left nothing open."""
+    is_over = entry.state in ("answered", "done") or (entry.state in HOLDING and entry.why == ENDED_ON)
+    return entry.kind == "request" and entry.relation != "asks" and is_over
+
+
+def _heads(requests: list[Entry], mine: frozenset[str]) -> list[str]:
+    """The beginnings of the newest of these requests, of those about the same if there are any."""
+    about = [one for one in requests if mine & own_subjects(one.text)] or requests
+    return list(dict.fromkeys(quote(cut(flat(one.text), ASKED_BYTES)) for one in about[-ASKED_MAX:]))
 
 
 def brief_for_other_work(
