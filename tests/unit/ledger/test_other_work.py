@@ -68,7 +68,6 @@ OPEN = [
         ("The rule about the output fields no longer applies.", "goes_on", "goes_on"),
         ("Sign the tokens of the login with HS256.", "touches", "goes_on"),
         ("Draw the login of the shop with its tokens. Then add a legend.", "touches", "goes_on"),
-        ("fix the header", "touches", "goes_on"),
         ("Sort the text output fields before they are printed on the page.", "other", "other"),
     ],
 )
@@ -78,6 +77,27 @@ def test_a_prompt_is_told_at_length_if_it_says_that_it_goes_on_or_speaks_of_what
     assert relevance(prompt, LAST, is_cut_off=False) == finished
     assert relevance(prompt, LAST, is_cut_off=True) == unfinished
     assert relevance(prompt, OPEN, is_cut_off=False) == unfinished
+
+
+def test_a_few_words_are_told_at_length_only_of_work_that_was_cut_off() -> None:
+    assert relevance("fix the header", OPEN, is_cut_off=False) == "touches"
+    assert relevance("fix the header", LAST, is_cut_off=True) == "goes_on"
+
+
+def test_a_run_that_was_cut_off_is_told_shortly_to_a_prompt_about_what_was_asked_before() -> None:
+    newest = Entry("3", "request", "Compress the pictures of the gallery with a script.", run="codex/1")
+    login = "Draw the login of the shop with its tokens. Then write a legend."
+    assert relevance(login, [*LAST, newest], is_cut_off=True) == "touches"
+
+
+def test_a_long_message_that_adds_says_itself_what_it_is_about() -> None:
+    item = (
+        "Next feedback: the invoice export of customers in Norway writes amounts with a comma, the table of"
+        " countries lacks Iceland and Greenland, totals are rounded before taxes, and the footer repeats the"
+        " address of the warehouse instead of the office; dates lose their zone when the ledger closes."
+    )
+    assert relevance(item, LAST, is_cut_off=False) == "touches"
+    assert relevance("Next feedback: the comma in amounts.", LAST, is_cut_off=False) == "goes_on"
 
 
 def test_what_was_left_open_before_the_last_run_counts_if_the_prompt_is_about_it() -> None:

@@ -24,6 +24,9 @@ SUBJECTS_MIN = 6
 """A message that is about fewer things does not say enough to be other work."""
 SHARED_MIN, SHARED_PERCENT = 2, 34
 TOLD_SUBJECTS_MIN, TOLD_PERCENT, NAME_CHARS_MIN = 3, 30, 5
+AGAIN_PERCENT = 60
+SAYS_ALL = 20
+"""A message that is about so much says itself what it adds to."""
 ASKED_SUBJECTS_MIN = 2
 """A question says enough sooner: "what next?" is about the work, "is the cache emptied?" may not be."""
 SHORT_CHARS, POINTING_CHARS = 120, 400
@@ -99,46 +102,56 @@ that it touches, or something else."""
 
 def relevance(message: str, entries: Iterable[Entry], *, is_cut_off: bool) -> Relevance:
     """How a run is to be told of the last one, whose ledger this is and which may have been cut off in the
-    middle of its work. A message that says by its form that it goes on does. One that only speaks of the same
-    things, or has a word that may point back, does where they were left unfinished; what was finished is
-    touched. It may be filed there all the same: what was told shortly can be asked for, and a session that
-    was torn apart cannot be put together so easily."""
+    middle of its work. A message that says by its form that it goes on does, and one that asks again for what
+    is open, or is about the request at which the run was cut off. One that only speaks of the same things, or
+    has a word that may point back, touches that work: requests to which a turn ended are rarely left open,
+    though nobody says that they are done. It may be filed there all the same: what was told shortly can be
+    asked for, and a session that was torn apart cannot be put together so easily."""
     every = list(entries)
     known = _recent(every)
     if not known:
         return "goes_on"
     if is_other_work(message, known):
         return "other"
-    if _answers(message, every) or (not _asks(message) and _belongs_by_form(message)):
-        return "goes_on"
     mine = own_subjects(message)
+    if _answers(message, every) or (not _asks(message) and _belongs_by_form(message)):
+        says_all = weight(mine) >= SAYS_ALL and not is_cut_off and not _POINTS_BACK.search(message[:120])
+        return "touches" if says_all and _adds_at_once(message) else "goes_on"
     little = ASKED_SUBJECTS_MIN if _asks(message) else TOLD_SUBJECTS_MIN
     says_little = weight(mine) < little and not _names_something_else(message, known)
     last = [entry for entry in known if entry.run == known[-1].run]
     if not says_little and not _is_about(mine, last):
         return "other"
+    requests = [one for one in last if one.kind == "request" and one.relation != "asks"]
+    if is_cut_off and (says_little or _is_about(mine, requests[-1:])):
+        return "goes_on"
     over = {one.id for one in known if one.kind == "request" and _is_document_done(one)}
-    open_ones = [
+    left = [
         one
         for one in known
         if one.state in HOLDING and one.kind in ("item", "failing", "request") and one.of not in over
     ]
-    mine_left = [one for one in open_ones if one in last]
-    if is_cut_off or any(one.kind == "failing" or _is_passed_over(one) for one in mine_left):
-        return "goes_on"
-    if says_little and any(one.kind == "item" for one in mine_left):
-        return "goes_on"
-    return "goes_on" if _is_about(mine, open_ones) else "touches"
+    return "goes_on" if any(_is_asked_again(mine, one) for one in left) else "touches"
+
+
+def about_same(message: str, entries: Iterable[Entry]) -> list[Entry]:
+    """The entries that are about something that a message is about."""
+    mine = own_subjects(message)
+    return [one for one in entries if _is_about(mine, [one])]
+
+
+def _is_asked_again(mine: frozenset[str], entry: Entry) -> bool:
+    """Whether a message asks for what is open already: it is about most of what that is about, or that is
+    about most of what the message is about."""
+    theirs = own_subjects(entry.text)
+    shared = weight(mine & theirs)
+    least = min(weight(mine), weight(theirs))
+    return shared >= SHARED_MIN and 100 * shared >= AGAIN_PERCENT * least
 
 
 def _is_document_done(entry: Entry) -> bool:
     """Whether a turn ended on a request that describes a whole job: nobody ticks off its lines."""
     return len(entry.text) > JOB_CHARS and (entry.why == ENDED_ON or entry.state not in HOLDING)
-
-
-def _is_passed_over(entry: Entry) -> bool:
-    """Whether this is a request to which no turn came that left nothing open."""
-    return entry.kind == "request" and entry.relation != "asks" and entry.why != ENDED_ON
 
 
 def _names_something_else(message: str, known: Iterable[Entry]) -> bool:

@@ -14,7 +14,6 @@ from collections.abc import Sequence
 from contextlib import suppress
 from itertools import islice
 from pathlib import Path
-from typing import Literal
 
 from msgspec.structs import replace
 
@@ -48,8 +47,9 @@ from .for_starts import HookBrief, brief_at_start, brief_of_run
 from .gather import digest_of, entries_of_runs, summary_of_run
 from .predecessor import Predecessor, chosen_since, line_of_others, predecessor_of
 from .short_briefs import (
+    Left,
     brief_for_other_work,
-    brief_of_finished,
+    brief_of_touched,
     line_of,
     line_of_uncommitted,
     notice_lines,
@@ -99,15 +99,12 @@ def brief_for_prompt(workspace: Workspace, finder: RunFinder, event: HookEvent, 
         with suppress(SegueError):
             runs = summary_of_run(workspace, finder, before.found)
             what = "What you are asked for touches what the last run here did"
-            is_unfinished = left != "finished"
-            return brief_of_finished(workspace, before, runs, prompt, what, is_unfinished=is_unfinished)
+            return brief_of_touched(workspace, before, runs, prompt, what, left)
     return brief_for_other_work(workspace, before, entries, is_unfinished=left != "finished")
 
 
-def _left(
-    workspace: Workspace, finder: RunFinder, found: Found
-) -> Literal["cut off", "unfinished", "finished"]:
-    """How a run left its work: "unfinished" by its own last words."""
+def _left(workspace: Workspace, finder: RunFinder, found: Found) -> Left:
+    """How a run left its work."""
     try:
         digest = digest_of(workspace, finder, found)
     except SegueError:
@@ -128,8 +125,8 @@ def _brief_of_earlier(
     shown = f"told of the run of {at} that worked on this"
     entries = entries_of_runs(workspace, finder, [referred], alone=True)
     is_named = referred.native[:8] in prompt
-    is_cut_off = _left(workspace, finder, referred) == "cut off"
-    if is_named or is_cut_off or relevance(prompt, entries, is_cut_off=False) == "goes_on":
+    left = _left(workspace, finder, referred)
+    if is_named or relevance(prompt, entries, is_cut_off=left == "cut off") == "goes_on":
         notice = f"what you are asked for was worked on in this run of {at}; a later run here did other work"
         brief = brief_of_run(workspace, finder, referred, budget, (notice,), alone=True)
     else:
@@ -138,7 +135,7 @@ def _brief_of_earlier(
             runs = summary_of_run(workspace, finder, referred, alone=True)
         except SegueError:
             return HookBrief()
-        brief = brief_of_finished(workspace, Predecessor(), runs, prompt, what)
+        brief = brief_of_touched(workspace, Predecessor(), runs, prompt, what, left)
     return replace(brief, shown=shown)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from typing import Literal
 
 from ...core.base.page import cut, plain, quote
 from ...core.base.same_items import BETWEEN
@@ -10,9 +11,10 @@ from ...core.brief.parts import whole_texts
 from ...core.brief.trail_words import message_words
 from ...core.language.rules import orders_delivery
 from ...core.language.sentences import flat
+from ...core.language.subjects import weight
 from ...core.ledger.keep import ENDED_ON, TODO_LIST
 from ...core.ledger.model import HOLDING, Entry
-from ...core.ledger.other_work import own_subjects
+from ...core.ledger.other_work import about_same, own_subjects
 from ...core.ledger.standing import choice_words, rules_alone, standing
 from ...core.runs.brief_labels import Label
 from ...core.runs.brief_text import CLOSING, OPENING, delimited
@@ -32,14 +34,16 @@ RULES_BYTES, NAMES_BYTES, BEFORE_BYTES = 700, 160, 120
 SAYS_MIN = 2
 """A request that is about fewer things does not say what it asks for."""
 ASKED_MAX, ASKED_BYTES, WORDS_BYTES, BOUND_BYTES = 2, 160, 300, 400
+OPEN_MAX, REQUEST_BYTES = 2, 400
+Left = Literal["cut off", "unfinished", "finished"]
+"""How a run left its work: "unfinished" by its own last words."""
 
 
-def brief_of_finished(
-    workspace: Workspace, before: Predecessor, runs: RunsSummary, prompt: str, what: str, *,
-    is_unfinished: bool = False,
-) -> HookBrief:  # fmt: skip
-    """What a run did whose work a prompt touches: its requests by their heads, its last words, what was
-    chosen and tried there about the same, and what holds for any work."""
+def brief_of_touched(
+    workspace: Workspace, before: Predecessor, runs: RunsSummary, prompt: str, what: str, left: Left
+) -> HookBrief:
+    """What a run did whose work a prompt touches: its requests by their heads, its last words, what was left
+    open, chosen and tried there about the same, and what holds for any work."""
     found = runs.found
     if found is None:
         return HookBrief()
@@ -48,22 +52,41 @@ def brief_of_finished(
     said = runs.digests[0].says[-1:]
     words = message_words(said[0].text, WORDS_BYTES, set()) if said else ""
     held = [one for one in runs.entries if one.state in HOLDING]
-    same = [one for one in held if mine & own_subjects(f"{one.text} {one.answers}")]
+    kept = [one for one in held if _shares(mine, f"{one.text} {one.answers}")]
     id = plain(short_run(found.native))
     at = time.strftime("%Y-%m-%d %H:%M UTC", time.gmtime(found.changed))
+    end = "it was cut off" if left == "cut off" else "its turn was over"
     lines = [
-        f"{OPENING} {what} ({found.agent} {id}, {at}; its turn was over):",
+        f"{OPENING} {what} ({found.agent} {id}, {at}; {end}):",
         *([f"{Label.ANSWERED}: {'; '.join(heads)}"] if heads else []),
+        *([] if left == "finished" else _open_lines(prompt, runs.entries)),
         *([f"{Label.LAST_WORDS}: {quote(words)}"] if words else []),
         *notice_lines(workspace, before),
         *line_of_rules(workspace, runs.entries),
-        *line_of(Label.DECIDED, [one for one in same if one.kind == "choice"], BOUND_BYTES),
-        *line_of(Label.TRIED, [one for one in same if one.kind == "attempt"], BOUND_BYTES),
+        *line_of(Label.DECIDED, [one for one in kept if one.kind == "choice"], BOUND_BYTES),
+        *line_of(Label.TRIED, [one for one in kept if one.kind == "attempt"], BOUND_BYTES),
         *line_of_uncommitted(workspace),
-        *_line_of_open(Predecessor(found), runs.entries, is_unfinished=is_unfinished),
+        *_line_of_open(Predecessor(found), runs.entries, is_unfinished=left != "finished"),
     ]
     text = short_brief(lines, f" more: segue brief {id}")
     return HookBrief(text, runs=runs.keys, shown="told what the last run did about this")
+
+
+def _open_lines(prompt: str, entries: tuple[Entry, ...]) -> list[str]:
+    """What a run that was cut off or is not finished left open about the same as a prompt, and what fails."""
+    held = [one for one in entries if one.state in HOLDING]
+    same = about_same(prompt, held)
+    requests = [one for one in same if one.kind == "request" and one.relation != "asks"]
+    return [
+        *(f"{Label.REQUEST}: {quote(cut(flat(one.text), REQUEST_BYTES))}" for one in requests[-OPEN_MAX:]),
+        *line_of(Label.OPEN, [one for one in same if one.kind == "item"], BOUND_BYTES),
+        *line_of(Label.FAILING, [one for one in held if one.kind == "failing"], BOUND_BYTES),
+    ]
+
+
+def _shares(mine: frozenset[str], text: str) -> bool:
+    """Whether a text is about two things that a message is about, or about the one that it is about."""
+    return weight(mine & own_subjects(text)) >= min(2, max(1, weight(mine)))
 
 
 def _was_answered(entry: Entry) -> bool:
