@@ -104,6 +104,8 @@ def test_a_question_a_remark_and_a_wish_for_the_moment_do_not_stand(remark: str)
         "commit as you go",
         "no mocks in tests/unit please",
         "leave the migrations as they are",
+        "touch nothing in legacy/",
+        "in violet_tunnel/ bitte nichts umbenennen",
         "I'd rather not have two implementations for the same thing",
     ],
 )
@@ -141,6 +143,7 @@ def test_a_word_of_another_language_forbids_nothing() -> None:
         "> Never touch legacy/, said the agent.\n",
         "$ git commit -m 'never push to main'\n",
         "| never | always |\n",
+        "torch/nn.py:9: FutureWarning: it changes soon. Never rely on it, please always open an issue.\n",
     ],
 )
 def test_what_was_pasted_is_no_rule(pasted: str) -> None:

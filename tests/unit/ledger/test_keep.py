@@ -172,6 +172,61 @@ def test_a_request_that_a_turn_left_open_stays_open_when_the_user_goes_on(words:
     assert talk.states("request")[TASK] == "open"
 
 
+def test_a_request_that_turns_on_three_others_followed_is_not_told_as_left() -> None:
+    talk = begun()
+    talk.user("Also give the menu of the shop a shadow.")
+    talk.agent("Noted.", calls=0)
+    for number, text in enumerate((*LATER, "Add a picture of the owner to the imprint.")):
+        assert talk.entries("request")[1].state == "open", number
+        talk.user(text)
+        talk.agent("It is there.", calls=2)
+    assert talk.entries("request")[1].state == "answered"
+    assert talk.states("request")[TASK] == "open", "the work itself goes on"
+
+
+def test_a_request_for_later_or_with_points_that_are_left_stays_open_however_many_followed() -> None:
+    talk = begun()
+    talk.user("When everything is finished, add a CHANGELOG entry.")
+    talk.agent("Noted.", calls=0)
+    talk.user("Review findings:\n1. The cache is never emptied.\n2. The menu has no shadow.")
+    talk.agent("Noted.", calls=0)
+    for text in (*LATER, "Add a picture of the owner to the imprint.", "Make the logo a bit larger."):
+        talk.user(text)
+        talk.agent("It is there.", calls=2)
+    later, findings = talk.entries("request")[1:3]
+    assert (later.state, findings.state) == ("open", "open")
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "AttributeError: 'Compose' object has no attribute 'shape' 这是为什么",
+        "npm ERR! code ERESOLVE\nwhat is wrong?",
+    ],
+)
+def test_what_was_pasted_with_a_question_is_answered_by_what_the_agent_says(question: str) -> None:
+    talk = begun()
+    talk.user(question)
+    talk.agent("The transform gives one picture, and the loop expects two.")
+    assert talk.entries("request")[-1].state == "answered"
+
+
+PLAN = "Implement the following plan:\n" + "\n".join(
+    f"{number}. Port the {part} of the invoice export to the new schema, with tests and a page of words."
+    for number, part in enumerate(("header", "footer", "table", "totals", "taxes", "address") * 4, 1)
+)
+
+
+def test_a_plan_whose_steps_nobody_ticked_off_is_answered_by_a_commit_that_is_called_done() -> None:
+    talk = Talk()
+    talk.user(PLAN)
+    closing = "the header, footer, table, totals, taxes and address of the invoice export are ported."
+    talk.agent(f"In src/export.py {closing}", "src/export.py")
+    assert talk.entries("request")[0].state == "open"
+    talk.agent(f"Done: {closing}", "src/export.py\ngit commit -m export")
+    assert talk.entries("request")[0].state == "answered"
+
+
 def test_what_the_user_goes_on_from_in_another_run_stays_open() -> None:
     talk = begun()
     talk.agent("b.py is as you wanted it.")

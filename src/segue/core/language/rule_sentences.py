@@ -67,6 +67,8 @@ _LOWER_SENTENCE = regex(
 """Where a sentence ends and the next one begins in lower case."""
 _LABEL = regex(r"[^\w\"'`(<\[{]{0,4}[^\W\d_][\w ]{0,24}?\s?[:：]\s*")
 _TITLE = regex(r"\s{0,3}(?:(#{1,6}\s)|\*\*)?[^\n]{3,60}?([:：])?(?:\*\*)?([:：])?\s*$")
+_PRINTED = regex(r"\b\w+(?:Error|Exception|Warning): |\bWARN(?:ING)?\b[\]:]")
+"""A line that a program printed: what else stands on it is not the user's either."""
 _ENTRY = regex(r"\s*(?:[-*•+]|\d{1,2}[.)])\s+\S")
 
 
@@ -114,6 +116,8 @@ def _sentences_of(message: str) -> Iterator[Sentence]:
             at += len(line) + 1
             if listed and not _ENTRY.match(line):
                 listed = not line.strip()
+            if _PRINTED.search(line):
+                continue
             if listed or east or not _MARKS.isdisjoint(words):
                 yield from _sentences_of_line(line, east, listed, quoted)
                 may_announce = bool(east) or not _TITLES.isdisjoint(words)

@@ -118,6 +118,7 @@ _REPORTED = regex(
 _FOR_NOW = regex(
     r"^\W*(?:begin|start|first|then|next)\b|^\W*(?:(?:and|but|so|ok|okay)\W+)?(?:if|falls|wenn|si|se|als|jeśli|если)\b|^\W*(?:如果|もし|만약)"
     r"|^\W*for (?:this|that|the|now)\b|\bi (?:really )?(?:don'?t|do not) (?:want|like|need)\b|\blet'?s\b"
+    r"|\bi(?:'d| would) rather\b"
     r"|^\W*(?:(?:yes|yeah|yep|sure)\b|no[,.])"
 )
 """Begins what holds in a case or for the moment only, or says what somebody does not like about a thing."""

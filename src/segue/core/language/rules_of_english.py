@@ -159,6 +159,7 @@ _OPENS = one_of(
     r"|render|stop|ask|pause|interrupt)\b",
     r"(?:use|change|touch|edit|modify|import|commit|stage|work|support|update|fix|write|test|run|install"
     r"|add|answer) (?:only|exclusively|solely|nothing (?:but|else|outside|other than))\b",
+    r"(?:touch|change|edit|modify|rename|remove|delete|move) nothing (?:in|inside|under|below) \S",
     r"(?:use|change|touch|edit|modify|import|commit|work|support|install|answer) [^,;:]{1,40} (?:only"
     rf"|exclusively|solely)(?: please)?{END}",
     r"nothing (?:else (?:in|from|outside|than|should)|outside|beyond|but) \S",

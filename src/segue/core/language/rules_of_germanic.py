@@ -13,7 +13,7 @@ _LEAD = leading(
     r"|hey|oder|nein|ja|claude|am besten|einfach|ganz wichtig|mal|hier|dabei|da)"
 )
 _PREFIX = (
-    r"(?:an|ab|auf|aus|bei|durch|ein|hin|hinzu|her|los|mit|nach|rein|raus|um|unter|ver|vor|weg|zu|zurück"
+    r"(?:an|ab|auf|aus|bei|durch|ein|hin|hinzu|her|los|mit|nach|rein|raus|umbe|um|unter|ver|vor|weg|zu|zurück"
     r"|über|wieder|be|er|ent|fest|dazu|heraus|zusammen)?"
 )
 _TO_DO = _PREFIX + one_of(

@@ -37,6 +37,9 @@ PASSED_MIN = 2
 ENDED_ON = "a turn ended on it"
 """Is kept of a request to which the agent ended a turn, in words that leave nothing open: so many later ones
 are enough then to say that the user went on."""
+LEFT_BEHIND_MIN, WORK_LEFT_BEHIND_MIN = 3, 8
+"""After so many later requests to which turns ended, an earlier one is not told as left either, whatever the
+agent said to it: it would have been asked for again. What opened the work goes on longer."""
 ANSWER_CHARS = 160
 FEW_WORDS = 3
 """A request that is about no more than this need not be named by who reports on it."""
@@ -48,6 +51,12 @@ _LATER = regex(
     r"|luego|después|al final|depois|no final|dopo|alla fine)\b|之后|以后|最后|後で|最後に|나중에"
 )
 """Says that something comes later."""
+_WHY = regex(
+    r"(?i)(?:\b(?:why(?: is (?:that|this|it))?|what(?:'s| is) (?:this|that|wrong|happening|going on)|how come"
+    r"|warum|wieso|pourquoi|por qué|por que|perché|waarom|dlaczego)|为什么|怎么回事|什么意思|なぜ|どうして|왜"
+    r"|почему)\W*$"
+)
+"""A message that ends so wants to know, also if it begins with what a program printed."""
 OPTIONS_MAX = 12
 """A question may have so many lines of options below it."""
 _STATES: dict[str, State] = {"pending": "open", "active": "active", "done": "done", "dropped": "withdrawn"}
@@ -280,11 +289,27 @@ def _turn_ended(keeping: Keeping, turn: said.TurnEnded) -> None:
         if entry.why == ENDED_ON and entry.state in HOLDING and not _is_put_off(keeping, entry):
             why = f"{ENDED_ON}, and {PASSED_MIN} requests or more came after it"
             keeping.settle(entry, "answered", why, turn)
+    for entry in _left_behind(keeping, list(keeping.all_of("request"))):
+        why = f"turns ended on {LEFT_BEHIND_MIN} requests or more that came after it"
+        keeping.settle(entry, "answered", why, turn)
     if _is_committed(turn):
         for entry in mine[:-PASSED_MIN]:
             if entry.relation != "new" and not _is_put_off(keeping, entry):  # work has many commits
                 why = f"the agent committed, and {PASSED_MIN} requests or more came after it"
                 keeping.settle(entry, "answered", why, turn)
+
+
+def _left_behind(keeping: Keeping, requests: Sequence[Entry]) -> list[Entry]:
+    """The requests that the user went on from long ago; not those for later, nor those with points that are
+    left."""
+    found: list[Entry] = []
+    ended = 0
+    for entry in reversed(requests):
+        least = WORK_LEFT_BEHIND_MIN if entry.relation == "new" else LEFT_BEHIND_MIN
+        if ended >= least and entry.state in HOLDING and not _is_left(keeping, entry):
+            found.append(entry)
+        ended += entry.state in ("answered", "done") or entry.why == ENDED_ON
+    return found
 
 
 def _is_answer(turn: said.TurnEnded) -> bool:
@@ -297,7 +322,9 @@ def _is_question(request: Entry) -> bool:
     """Whether a request only asks: what the agent says then is the answer."""
     if request.relation == "asks":
         return True
-    return request.relation != "new" and messages.relation_of(request.text) == "asks"
+    if request.relation == "new":
+        return False
+    return messages.relation_of(request.text) == "asks" or _WHY.search(request.text) is not None
 
 
 def _has_changed(turn: said.TurnEnded) -> bool:
@@ -355,7 +382,8 @@ def _asked_at_end(text: str) -> str:
 def _is_reported(keeping: Keeping, request: Entry, turn: said.TurnEnded) -> bool:
     """Whether the agent's last words of a turn, which leave nothing open, are about a request."""
     items = _items_of(keeping, request)
-    if any(item.state in HOLDING for item in items):
+    is_plan = len(request.text) > JOB_CHARS and all(item.state in HOLDING for item in items)
+    if any(item.state in HOLDING for item in items) and not (is_plan and _closes_plan(turn)):
         return False
     about = [item for item in items if item.of == request.id or is_part(item.text, request.text)]
     if about and all(item.state == "done" for item in items):
@@ -367,6 +395,11 @@ def _is_reported(keeping: Keeping, request: Entry, turn: said.TurnEnded) -> bool
     is_whole = _has_changed(turn) and not _puts_off(request.text) and not says_partly(turn.text)
     share = CHANGED_SHARE if is_whole else REPORTED_SHARE
     return shared >= share * min(total, LONG_SUBJECTS)
+
+
+def _closes_plan(turn: said.TurnEnded) -> bool:
+    """Whether an agent that committed says that all is done: of a plan whose steps it never ticked off."""
+    return _is_committed(turn) and claims_done(turn.text) and not says_partly(turn.text)
 
 
 def _head(text: str) -> str:

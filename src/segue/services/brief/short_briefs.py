@@ -9,7 +9,7 @@ from ...core.base.page import cut, plain, quote
 from ...core.base.same_items import BETWEEN
 from ...core.brief.parts import whole_texts
 from ...core.brief.trail_words import message_words
-from ...core.language.rules import orders_delivery
+from ...core.language.rules import limits_step, orders_delivery
 from ...core.language.sentences import flat
 from ...core.language.subjects import weight
 from ...core.ledger.keep import ENDED_ON, TODO_LIST
@@ -130,7 +130,7 @@ def _line_of_open(before: Predecessor, entries: tuple[Entry, ...], *, is_unfinis
     run = run_name(before.found)
     own = [one for one in entries if one.run == run]
     kept = [one for one in standing(own).lists if one.entry is not None and one.entry.text == TODO_LIST]
-    left = [item for one in kept for item in one.left]
+    left = [item for one in kept if not _is_passed_over(one.entry, own) for item in one.left]
     held = [
         one for one in entries if one.kind == "request" and one.state in HOLDING and one.relation != "asks"
     ]
@@ -147,10 +147,17 @@ def _line_of_open(before: Predecessor, entries: tuple[Entry, ...], *, is_unfinis
     return [f"{Label.BEFORE}: {what} was left open here; `segue brief {id}` shows where it stopped."]
 
 
+def _is_passed_over(kept: Entry | None, own: list[Entry]) -> bool:
+    """Whether something was asked for after a list was last touched."""
+    items = [one for one in own if kept is not None and one.of == kept.id and one.kind == "item"]
+    touched = max((one.since or one.at for one in items), default="")
+    return any(one.kind == "request" and one.relation != "asks" and one.at > touched for one in own)
+
+
 def line_of_rules(workspace: Workspace, entries: tuple[Entry, ...]) -> list[str]:
     """The rules that hold for any work here."""
     accepted = accepted_rules(workspace)
-    held = [one for one in rules_alone(entries) if not orders_delivery(one.text)]
+    held = [one for one in rules_alone(entries) if not (orders_delivery(one.text) or limits_step(one.text))]
     return line_of(Label.RULES, [*held, *(Entry(text, "rule", text) for text in accepted)])
 
 
