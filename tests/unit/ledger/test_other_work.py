@@ -65,7 +65,13 @@ OPEN = [
         ("go on", "goes_on", "goes_on"),
         ("where were we?", "goes_on", "goes_on"),
         ("Never rename the text output fields.", "goes_on", "goes_on"),
-        ("The rule about the output fields no longer applies.", "goes_on", "goes_on"),
+        ("Could you also describe the rollback in runbooks/basket.md?", "goes_on", "goes_on"),
+        ("we changed the pause to 10 minutes but nobody sees that anymore", "other", "other"),
+        ("analyse this code and tell me about it", "other", "other"),
+        ("fix this", "goes_on", "goes_on"),
+        ("it still fails", "goes_on", "goes_on"),
+        ("/home/anna/shop", "other", "other"),
+        ("Is the model of the pictures a small one?", "other", "other"),
         ("Sign the tokens of the login with HS256.", "touches", "goes_on"),
         ("Draw the login of the shop with its tokens. Then add a legend.", "touches", "goes_on"),
         ("Sort the text output fields before they are printed on the page.", "other", "other"),
@@ -79,9 +85,22 @@ def test_a_prompt_is_told_at_length_if_it_says_that_it_goes_on_or_speaks_of_what
     assert relevance(prompt, OPEN, is_cut_off=False) == unfinished
 
 
-def test_a_few_words_are_told_at_length_only_of_work_that_was_cut_off() -> None:
-    assert relevance("fix the header", OPEN, is_cut_off=False) == "touches"
-    assert relevance("fix the header", LAST, is_cut_off=True) == "goes_on"
+TEMPLATE = """Write a specification for the use case that the user names below, and nothing else.
+Read the list of actors, the main flow and every alternative flow of that use case before you begin.
+Every requirement must name the step of the flow from which it was taken, and how it can be tested.
+If a step of the flow can be understood in two ways, ask, with a lettered list of the possible answers.
+Write the specification into specs/, below a folder with the number and the short name of the use case.
+"""
+
+
+def test_what_a_command_always_says_makes_two_of_its_uses_no_one_work() -> None:
+    before = Entry(
+        "1", "request", f"{TEMPLATE}\nThe student pays the fees of a course by card.", run="codex/1"
+    )
+    other = f"{TEMPLATE}\nAn administrator sends notices to all students of a faculty."
+    same = f"{TEMPLATE}\nThe student pays the fees of a course by card or by invoice."
+    assert relevance(other, [before], is_cut_off=True) == "other"
+    assert relevance(same, [before], is_cut_off=True) == "goes_on"
 
 
 def test_a_run_that_was_cut_off_is_told_shortly_to_a_prompt_about_what_was_asked_before() -> None:

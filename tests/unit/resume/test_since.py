@@ -16,6 +16,7 @@ from tests.support.runs import HOUR, opened, place
 from segue import Delta, Segue, UnknownSession, UsageError
 from segue.core.base.values import seconds_of
 from segue.core.resume.changes import Files
+from segue.core.resume.changes_text import change_lines
 
 BASE = {"a.py": "one\ntwo\nthree\n", "b.py": "b\n", "docs/readme.md": "read\n", "lib/c.py": "c\n" * 30}
 
@@ -349,7 +350,28 @@ def test_notes_that_changed_are_told_apart_from_other_files(seg: Segue, repo: Re
     repo.commit("more", {"docs/adr/0001.md": "ONE\n", "docs/adr/0002.md": "two\n", "b.py": "B\n"})
     told = seg.since()
     assert told.notes == Files(created=("docs/adr/0002.md",), modified=("docs/adr/0001.md",))
-    assert any(one.do.startswith("load the notes docs/adr/0001.md") for one in told.suggestions)
+    assert any(one.do == "load the notes docs/adr/0002.md" for one in told.suggestions)
+    assert any(one.do == "look at the notes docs/adr/0001.md" for one in told.suggestions)
+
+
+def test_the_notes_of_a_long_absence_are_all_counted_new_ones_first_and_by_their_titles(
+    seg: Segue, repo: Repository
+) -> None:
+    old = {f"docs/adr/{n:04}.md": f"# Decision {n}\n" for n in range(30)}
+    repo.commit("adr", old)
+    left(seg)
+    new = {f"docs/adr/{n:04}.md": f"# Decision {n}\n" for n in range(100, 400)}
+    repo.commit("more", new | {path: "# Other\n" for path in list(old)[:20]})
+    repo.git("rm", "-q", *list(old)[20:])
+    repo.commit("less", {"b.py": "B\n"})
+    told = seg.since()
+    assert told.notes.counts() == {"created": 300, "modified": 20, "renamed": 0, "deleted": 10}
+    lines = change_lines(told)
+    at = lines.index("  notes: 330 (300 new, 20 changed, 10 deleted)")
+    assert lines[at + 1] == "    A [[0100|Decision 100]] docs/adr/0100.md"
+    assert "  files: 1 changed" in lines, "notes are not listed twice"
+    why = {one.why for one in told.suggestions if " notes " in one.do}
+    assert why == {"new in the meantime", "changed in the meantime; this session had not loaded them"}
 
 
 def test_notes_that_were_loaded_are_told_apart_from_new_ones_each_with_a_command(

@@ -152,6 +152,20 @@ def limits_step(rule: str) -> bool:
     return _LIMITS.search(plain(rule)) is not None
 
 
+def restrains(rule: str) -> bool:
+    """Whether a rule forbids or limits something, or says that it holds at any time: an order to do something
+    may have been meant for the work at hand."""
+    low = plain(rule)
+    return is_for_ever(rule) or _forbids(low) or _ONLY.search(low) is not None
+
+
+_ONLY = regex(
+    r"\b(?:only|without|unless|no|nur|ohne|seulement|sans|solo|sólo|sin|só|apenas|sem|soltanto|senza|alleen"
+    r"|zonder|tylko|bez|только|без|avoid|forbidden|prohibited|verboten|interdit\w*|prohibid\w*)\b"
+    r"|只|仅|禁止|不要|不准|勿|だけ|のみ|ない|만 |말 것|않는다|금지"
+)
+
+
 def orders_delivery(rule: str) -> bool:
     """Whether a rule says how one piece of work is to be delivered ("don't create a PR, just a commit"), and
     neither that it lasts nor of what it holds."""

@@ -14,7 +14,7 @@ from ..base.lazy import regex
 from ..language import messages
 from ..language.points import points_in
 from ..language.rules import is_for_ever, may_take_back, rules_in
-from ..language.sentences import sentences
+from ..language.sentences import flat, given_to_template, is_assent, sentences
 from ..language.subjects import subjects_of, weight
 from .keep import ENDED_ON
 from .model import HOLDING, Entry
@@ -23,18 +23,20 @@ from .standing import JOB_CHARS
 SUBJECTS_MIN = 6
 """A message that is about fewer things does not say enough to be other work."""
 SHARED_MIN, SHARED_PERCENT = 2, 34
-TOLD_SUBJECTS_MIN, TOLD_PERCENT, NAME_CHARS_MIN = 3, 30, 5
+TOLD_SUBJECTS_MIN, TOLD_MIN, TOLD_PERCENT = 3, 3, 50
+"""What is told of the same things is of use only if they are the same: work in a project shares its words."""
+ANSWER_CHARS, TEMPLATE_CHARS, SENTENCE_CHARS = 60, 500, 24
 AGAIN_PERCENT = 60
 SAYS_ALL = 20
 """A message that is about so much says itself what it adds to."""
-ASKED_SUBJECTS_MIN = 2
-"""A question says enough sooner: "what next?" is about the work, "is the cache emptied?" may not be."""
 SHORT_CHARS, POINTING_CHARS = 120, 400
 WISH_CHARS, HEAD_SUBJECTS = 90, 3
 LONG_WORD = 14
 RECENT = 40
 """How many entries are looked at, the newest."""
 _ADDRESS = regex(r"\bhttps?://\S+")
+_PATH = regex(r"\S*[/\\]\S*")
+_FILE = regex(r"[\w./-]*[\w-]\.[a-z]{1,5}", re.I)
 _BROAD = subjects_of(
     "test tests pass review build ci pr issue repo repository branch app project page bug feature add new"
     " code user plan doc docs folder folders branches remote commit push merge conflict conflicts main latest"
@@ -43,7 +45,7 @@ _BROAD = subjects_of(
 """Of these any work in a project may speak."""
 _ADDS = regex(
     r"\W*(?:(?:please|ok|okay|great|thanks|thank you|perfect|now|so|well|oh|ah|hm+|yes|yeah|bitte|danke|ach"
-    r"|ja|merci|gracias)\W+){0,3}"
+    r"|ja|merci|gracias)\W+){0,3}(?:(?:can|could|would|will) (?:you|we) (?:please )?)?"
     r"(?:also|(?:some|a few|one|two|three|several) more|more|another|and|plus|additionally|furthermore"
     r"|moreover|besides|in addition|next|then|another thing"
     r"|as well|still|again|auch|noch|weitere|außerdem|zusätzlich|und|noch|dann|als nächstes|aussi|encore"
@@ -59,6 +61,13 @@ _POINTS_AT_ONCE = regex(
 )
 """A word that stands for something else, among the first words: further on it stands for what the message has
 named itself."""
+_POINTS_ALONE = regex(
+    r"\W*(?:[\w'’]+\W+){0,2}(?:(?:it|them|they|es|ça|cela|eso|esto|isso|isto|это)\b"
+    r"|(?:this|that|these|those|das|dies(?:e[rsnm]?)?|questo|dit|dat)(?:\W*$|[.,!?;:]"
+    r"|\s+(?:is|are|was|were|now|too|up|as well|again|please|and|but|then|does|did|still|doesn|didn|ist"
+    r"|est|es|é)\b))|.{0,6}(?:这个|那个|这|那|それ|これ|이것|그것)\W*$",
+    re.I,
+)
 _POINTS_BACK = regex(
     r"\b(?:last (?:time|run|session)|yesterday|the plan|the rest|take up|back to"
     r"|where (?:we|you|i|it|things|work) (?:was|were|left|stopped)"
@@ -103,35 +112,79 @@ that it touches, or something else."""
 def relevance(message: str, entries: Iterable[Entry], *, is_cut_off: bool) -> Relevance:
     """How a run is to be told of the last one, whose ledger this is and which may have been cut off in the
     middle of its work. A message that says by its form that it goes on does, and one that asks again for what
-    is open, or is about the request at which the run was cut off. One that only speaks of the same things, or
-    has a word that may point back, touches that work: requests to which a turn ended are rarely left open,
-    though nobody says that they are done. It may be filed there all the same: what was told shortly can be
-    asked for, and a session that was torn apart cannot be put together so easily."""
+    is open, or is about the request at which the run was cut off. One that only speaks of the same things
+    touches that work. It may be filed there all the same: what was told shortly can be asked for, and a
+    session that was torn apart cannot be put together so easily."""
     every = list(entries)
     known = _recent(every)
     if not known:
         return "goes_on"
     if is_other_work(message, known):
         return "other"
-    mine = own_subjects(message)
-    if _answers(message, every) or (not _asks(message) and _belongs_by_form(message)):
-        says_all = weight(mine) >= SAYS_ALL and not is_cut_off and not _POINTS_BACK.search(message[:120])
-        return "touches" if says_all and _adds_at_once(message) else "goes_on"
-    little = ASKED_SUBJECTS_MIN if _asks(message) else TOLD_SUBJECTS_MIN
-    says_little = weight(mine) < little and not _names_something_else(message, known)
-    last = [entry for entry in known if entry.run == known[-1].run]
-    if not says_little and not _is_about(mine, last):
-        return "other"
-    requests = [one for one in last if one.kind == "request" and one.relation != "asks"]
-    if is_cut_off and (says_little or _is_about(mine, requests[-1:])):
-        return "goes_on"
+    new = said_anew(message, (one.text for one in known))
+    mine = own_subjects(new)
+    if _says_that_it_goes_on(new, every):
+        says_all = weight(mine) >= SAYS_ALL and not is_cut_off and not _POINTS_BACK.search(new[:120])
+        return "touches" if says_all and _adds_at_once(new) else "goes_on"
     over = {one.id for one in known if one.kind == "request" and _is_document_done(one)}
     left = [
         one
         for one in known
         if one.state in HOLDING and one.kind in ("item", "failing", "request") and one.of not in over
     ]
-    return "goes_on" if any(_is_asked_again(mine, one) for one in left) else "touches"
+    last = [entry for entry in known if entry.run == known[-1].run]
+    requests = [one for one in last if one.kind == "request" and one.relation != "asks"]
+    if (is_cut_off and _is_about(mine, requests[-1:])) or any(_is_asked_again(mine, one) for one in left):
+        return "goes_on"
+    return "touches" if _is_about(mine, last) else "other"
+
+
+def said_anew(message: str, earlier: Iterable[str]) -> str:
+    """What of a message its user gave to it: of a command that was written out, its arguments; and no
+    sentence that stood in an earlier message already, since commands and templates are written out again and
+    again. The whole message if that leaves nothing."""
+    given = given_to_template(message)
+    words = given[0] if given is not None and given[0] else message
+    if len(message) < TEMPLATE_CHARS:
+        return message
+    known = "\n".join(flat(text) for text in earlier if len(text) >= TEMPLATE_CHARS)
+    told = [one for one in sentences(words) if len(one) < SENTENCE_CHARS or flat(one) not in known]
+    new = " ".join(told)
+    return new if weight(own_subjects(new)) >= TOLD_SUBJECTS_MIN else words
+
+
+def _says_that_it_goes_on(message: str, entries: list[Entry]) -> bool:
+    """Whether the first message of a run says by its form that it goes on with what was before."""
+    if messages.withdraws(message) or is_assent(message) or _answers(message, entries):
+        return True
+    is_unread = len(message.split()) == 1 or len(message) > POINTING_CHARS
+    if is_unread and _has_no_words(message) and not _PATH.fullmatch(message.strip()):
+        return True
+    is_short = len(message) <= POINTING_CHARS
+    relation = messages.relation_of(message)
+    if relation in ("goes_on", "withdraws") or (is_short and relation == "permits"):
+        return True
+    if relation == "new" and messages.opens_work(message):
+        return False
+    if _POINTS_BACK.search(message[:120]) or _adds_at_once(message) or _points_alone(message):
+        return True
+    return is_short and bool(
+        messages.contradicts(message)
+        or messages.is_content(message)
+        or _is_list_of_wishes(message)
+        or _only_rules(message)
+    )
+
+
+def _only_rules(message: str) -> bool:
+    """Whether a message sets rules and asks for nothing: they are for the work that was at hand."""
+    return all(any(flat(one) in flat(rule) for rule in rules_in(message)) for one in sentences(message))
+
+
+def _points_alone(message: str) -> bool:
+    """Whether a message begins with a word that stands for what was spoken of and names nothing with it: "fix
+    this", but not "analyse this code"."""
+    return len(message) <= POINTING_CHARS and _POINTS_ALONE.match(message) is not None
 
 
 def about_same(message: str, entries: Iterable[Entry]) -> list[Entry]:
@@ -154,30 +207,20 @@ def _is_document_done(entry: Entry) -> bool:
     return len(entry.text) > JOB_CHARS and (entry.why == ENDED_ON or entry.state not in HOLDING)
 
 
-def _names_something_else(message: str, known: Iterable[Entry]) -> bool:
-    """Whether a message has an address, and none that was spoken of before."""
-    named = _ADDRESS.findall(message)
-    return bool(named) and not any(one in entry.text for one in named for entry in known)
-
-
 def _is_about(mine: frozenset[str], entries: Iterable[Entry]) -> bool:
+    """Whether entries are about half of what a message is about, or about a file that it names."""
     shared = mine & _about(entries)
-    if any(not one.isalpha() and len(one) >= NAME_CHARS_MIN for one in shared):
+    if any(_FILE.fullmatch(one) for one in shared):
         return True
-    return weight(shared) >= SHARED_MIN and 100 * weight(shared) >= TOLD_PERCENT * weight(mine)
-
-
-def _asks(message: str) -> bool:
-    """Whether a message asks about something that it names itself: that a question does not change the work
-    does not make it one about the work before."""
-    is_pointing = _points_at_once(message) or _POINTS_BACK.search(message[:120])
-    return not is_pointing and messages.relation_of(message) == "asks"
+    return weight(shared) >= TOLD_MIN and 100 * weight(shared) >= TOLD_PERCENT * weight(mine)
 
 
 def _answers(message: str, entries: Iterable[Entry]) -> bool:
-    """Whether a message may answer what the agent asked last."""
+    """Whether a message may answer, in a few words, what the agent asked last."""
     asked = [one.text for one in entries if one.kind == "question" and one.state in HOLDING]
-    return bool(asked) and messages.relation_of(message, reply_to=asked[-1]) == "answers"
+    if not asked or len(message) > ANSWER_CHARS or _PATH.fullmatch(message.strip()):
+        return False
+    return messages.relation_of(message, reply_to=asked[-1]) == "answers"
 
 
 def own_subjects(message: str) -> frozenset[str]:

@@ -118,6 +118,8 @@ class Beside(Value):
     """Notes outside the tree: pairs of a path and created, modified or deleted."""
     loaded: frozenset[str] = frozenset()
     """The paths of the notes that this session had loaded."""
+    titles: Mapping[str, str] = {}
+    """What notes are called, by their paths."""
     present: Mapping[str, str] = {}
     """The content hashes of files that were uncommitted then, are clean now and still exist."""
     unknown: tuple[str, ...] = ()
@@ -133,10 +135,20 @@ class Files(Value):
     """Pairs of the old and the new path."""
     more: int = 0
     """The number of paths that are not listed."""
+    more_of: dict[str, int] = {}
+    """How many of these are of which kind."""
+    titles: dict[str, str] = {}
+    """What listed notes are called, as ``[[id|title]]``."""
 
     @property
     def count(self) -> int:
-        return len(self.created) + len(self.modified) + len(self.deleted) + len(self.renamed) + self.more
+        return sum(self.counts().values())
+
+    def counts(self) -> dict[str, int]:
+        """How many paths there are of each kind, listed or not."""
+        listed = {"created": self.created, "modified": self.modified, "renamed": self.renamed,
+                  "deleted": self.deleted}  # fmt: skip
+        return {kind: len(paths) + self.more_of.get(kind, 0) for kind, paths in listed.items()}
 
 
 class Suggestion(Value):
@@ -177,6 +189,8 @@ class Delta(Value):
     commit_count: int
     authors: dict[str, int]
     files: Files
+    other_files: Files
+    """Those that are no notes."""
     touched: tuple[str, ...]
     """The changed files that this work had read or changed."""
     submodules: tuple[str, ...]
@@ -243,6 +257,7 @@ def delta(
         commit_count=len(history.commits) + history.more,
         authors=dict(sorted(authors.items(), key=lambda pair: (-pair[1], pair[0]))),
         files=files_of(changed),
+        other_files=files_of({path: kind for path, kind in changed.items() if path not in beside.notes}),
         touched=touched,
         submodules=tuple(one.path for one in history.changes if one.submodule),
         uncommitted=() if elsewhere else tuple(_uncommitted(then, now, history, beside.present)),
@@ -337,18 +352,19 @@ def files_of(changed: Kinds) -> Files:
     """The sorted paths of each kind, at most ``SHOWN_MAX`` of each."""
     parts: dict[str, list[str]] = {"created": [], "modified": [], "deleted": []}
     renamed: list[tuple[str, str]] = []
-    more = 0
+    more: Counter[str] = Counter()
     for path in sorted(changed):
         kind, source = changed[path]
         if len(renamed if kind == "renamed" else parts[kind]) >= SHOWN_MAX:
-            more += 1
+            more[kind] += 1
         elif kind == "renamed":
             renamed.append((source, path))
         else:
             parts[kind].append(path)
     return Files(
-        tuple(parts["created"]), tuple(parts["modified"]), tuple(parts["deleted"]), tuple(renamed), more
-    )
+        tuple(parts["created"]), tuple(parts["modified"]), tuple(parts["deleted"]), tuple(renamed),
+        more.total(), dict(more),
+    )  # fmt: skip
 
 
 def _touched(then: Scene, changed: Kinds, sources: Mapping[str, str]) -> tuple[str, ...]:
@@ -362,7 +378,9 @@ def _touched(then: Scene, changed: Kinds, sources: Mapping[str, str]) -> tuple[s
 def _notes(changed: Kinds, beside: Beside) -> Files:
     kinds = {path: change for path, change in changed.items() if path in beside.notes}
     kinds |= {path: (kind, "") for path, kind in beside.outside}
-    return files_of(kinds)
+    notes = files_of(kinds)
+    listed = (*notes.created, *notes.modified, *(after for _, after in notes.renamed))
+    return replace(notes, titles={path: beside.titles[path] for path in listed if path in beside.titles})
 
 
 def _notes_loaded(changed: Kinds, beside: Beside) -> tuple[str, ...]:
@@ -492,7 +510,7 @@ def _about_notes(delta: Delta) -> Iterable[Suggestion]:
     known = {renamed.get(path, path) for path in delta.notes_loaded}
     now = [*notes.modified, *(after for _, after in notes.renamed)]
     changed = [path for path in now if path in known]
-    fresh = [*(path for path in now if path not in known), *notes.created]
+    others = [path for path in now if path not in known]
     gone = [path for path in notes.deleted if path in known]
     if changed:
         why = "this session had loaded them, and they have changed since"
@@ -501,9 +519,12 @@ def _about_notes(delta: Delta) -> Iterable[Suggestion]:
         why = "this session had loaded them, and they were deleted in the meantime"
         command = _about_paths("git log --oneline -1", delta.head[1], gone)
         yield Suggestion(f"continue without the notes {_named(gone)}", why, command)
-    if fresh:
-        why = "new or changed in the meantime"
-        yield Suggestion(f"load the notes {_named(fresh)}", why, _load(delta.session, fresh))
+    if notes.created:
+        command = _load(delta.session, notes.created)
+        yield Suggestion(f"load the notes {_named(notes.created)}", "new in the meantime", command)
+    if others:
+        why = "changed in the meantime; this session had not loaded them"
+        yield Suggestion(f"look at the notes {_named(others)}", why, _load(delta.session, others))
 
 
 def _load(session: str, paths: Sequence[str]) -> str:

@@ -41,10 +41,10 @@ def change_lines(delta: Delta) -> list[str]:
     if delta.nothing:
         lines.append("  nothing changed")
     lines += _tree(delta)
-    lines += _listed("files", _marked(delta.files), delta.files.count)
+    lines += _listed("files", _marked(delta.other_files), delta.other_files.count, _kinds(delta.other_files))
     lines += _listed("files of this work", delta.touched)
     lines += _uncommitted(delta)
-    lines += _listed("notes", _marked(delta.notes), delta.notes.count)
+    lines += _listed("notes", _marked(delta.notes), delta.notes.count, _kinds(delta.notes))
     lines += _locks(delta)
     lines += _listed("features", [f"{one.id}: {one.what}{_tail(one.why)}" for one in delta.features])
     lines += _listed(
@@ -104,19 +104,32 @@ def _tree(delta: Delta) -> Iterable[str]:
 
 
 def _marked(files: Files) -> list[str]:
+    """A line for each path, what is new first, since nobody has seen that."""
     return [
-        *(f"M {path}" for path in files.modified),
-        *(f"A {path}" for path in files.created),
+        *(f"A {_called(path, files)}" for path in files.created),
+        *(f"M {_called(path, files)}" for path in files.modified),
+        *(f"R {before} -> {_called(after, files)}" for before, after in files.renamed),
         *(f"D {path}" for path in files.deleted),
-        *(f"R {before} -> {after}" for before, after in files.renamed),
     ]
 
 
-def _listed(head: str, rows: Sequence[str], total: int = 0) -> list[str]:
+def _called(path: str, files: Files) -> str:
+    title = files.titles.get(path, "")
+    return f"{title} {path}" if title else path
+
+
+def _kinds(files: Files) -> str:
+    """How many are new, changed, renamed and deleted, where there are several kinds."""
+    words = {"created": "new", "modified": "changed", "renamed": "renamed", "deleted": "deleted"}
+    told = [f"{number:,} {words[kind]}" for kind, number in files.counts().items() if number]
+    return f" ({', '.join(told)})" if len(told) > 1 else f" {told[0].split()[-1]}" if told else ""
+
+
+def _listed(head: str, rows: Sequence[str], total: int = 0, kinds: str = "") -> list[str]:
     if not rows:
         return []
     number = total or len(rows)
-    lines = [f"  {head}: {number:,}"]
+    lines = [f"  {head}: {number:,}{kinds}"]
     lines += [_clean(f"    {row}") for row in rows[:LISTED_MAX]]
     return [*lines, *([f"    and {number - LISTED_MAX:,} more"] if number > LISTED_MAX else [])]
 

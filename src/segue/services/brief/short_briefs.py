@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Mapping
 from typing import Literal
 
+from ...core.base.lazy import regex
 from ...core.base.page import cut, plain, quote
 from ...core.base.same_items import BETWEEN
 from ...core.brief.parts import whole_texts
 from ...core.brief.trail_words import message_words
-from ...core.language.rules import limits_step, orders_delivery
-from ...core.language.sentences import flat
+from ...core.language.rules import limits_step, orders_delivery, restrains
+from ...core.language.sentences import flat, given_to_template
 from ...core.language.subjects import weight
 from ...core.ledger.keep import ENDED_ON, TODO_LIST
 from ...core.ledger.model import HOLDING, Entry
@@ -35,6 +37,7 @@ SAYS_MIN = 2
 """A request that is about fewer things does not say what it asks for."""
 ASKED_MAX, ASKED_BYTES, WORDS_BYTES, BOUND_BYTES = 2, 160, 300, 400
 OPEN_MAX, REQUEST_BYTES = 2, 400
+_OF_COMMAND = regex(r"(?i)\bthis (?:command|workflow|step|prompt|skill|task)\b")
 Left = Literal["cut off", "unfinished", "finished"]
 """How a run left its work: "unfinished" by its own last words."""
 
@@ -155,10 +158,24 @@ def _is_passed_over(kept: Entry | None, own: list[Entry]) -> bool:
 
 
 def line_of_rules(workspace: Workspace, entries: tuple[Entry, ...]) -> list[str]:
-    """The rules that hold for any work here."""
+    """The rules that hold for any work here: what is forbidden or limited, and what says that it lasts,
+    with the permissions that soften it; not what was said in the words of a command."""
     accepted = accepted_rules(workspace)
-    held = [one for one in rules_alone(entries) if not (orders_delivery(one.text) or limits_step(one.text))]
-    return line_of(Label.RULES, [*held, *(Entry(text, "rule", text) for text in accepted)])
+    by_id = {one.id: one for one in entries}
+    held = [one for one in rules_alone(entries) if _is_for_any_work(one, by_id)]
+    ids = {one.id for one in held}
+    told = [one for one in held if one.kind == "rule" or one.of in ids]
+    return line_of(Label.RULES, [*told, *(Entry(text, "rule", text) for text in accepted)])
+
+
+def _is_for_any_work(rule: Entry, by_id: Mapping[str, Entry]) -> bool:
+    said_in = by_id.get(by_id[rule.id].of) if rule.id in by_id else None
+    if said_in is not None and said_in.kind == "request" and given_to_template(said_in.text) is not None:
+        return False
+    if rule.kind == "permission":
+        return True
+    is_at_hand = orders_delivery(rule.text) or limits_step(rule.text) or _OF_COMMAND.search(rule.text)
+    return restrains(rule.text) and not is_at_hand
 
 
 def notice_lines(workspace: Workspace, before: Predecessor) -> list[str]:

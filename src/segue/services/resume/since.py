@@ -34,6 +34,7 @@ from ...core.sessions.state import SessionState
 from ...effects.git import history, repository as git, scene as effect, trees
 from ...effects.git.history import HistoryQuery
 from ...effects.git.queries import output_of
+from ...effects.notes import Library
 from ...effects.processes.identity import host_name
 from ...errors import SegueError, UnknownRun, UnknownSession, UsageError
 from ..brief.gather import digest_of
@@ -81,18 +82,19 @@ def since(
     commits = way.history()
     present = _present(then, now)
     kinds = core.changes(then, now, commits, present)
-    files = core.files_of(kinds)
-    renamed = [path for pair in files.renamed for path in pair]
-    changed = [*files.created, *files.modified, *files.deleted, *renamed]
+    changed = sorted({*kinds, *(source for _, source in kinds.values() if source)})
     library = library_of(workspace, state)
+    notes = frozenset(filter(library.is_place, changed))
+    outside = tuple(_outside(then.notes, library.outside()))
     beside = core.Beside(
         events=events,
         features=_features(workspace, state, then, changed) if state else (),
         memories=memories,
         runs=tuple(runs),
         locks=_locks(workspace.working_tree.root, then, changed),
-        notes=frozenset(filter(library.is_place, changed)),
-        outside=tuple(_outside(then.notes, library.outside())),
+        notes=notes,
+        outside=outside,
+        titles=_titles(library) if notes or outside else {},
         present=present,
         loaded=frozenset(use.path for use in state.notes.values() if use.path) if state else frozenset(),
     )
@@ -216,6 +218,12 @@ def _present(then: Scene, now: Scene) -> dict[str, str]:
     if not wanted or (then.folder, then.host) != (now.folder, now.host):
         return {}
     return {os.fsdecode(path): id for path, id in trees.blob_ids(Path(now.folder), wanted).items()}
+
+
+def _titles(library: Library) -> dict[str, str]:
+    """What each note is called that has a title, in the form in which notes link to one another."""
+    notes = library.all().values()
+    return {note.path: f"[[{note.id}|{note.title}]]" for note in notes if note.title != note.id}
 
 
 def _outside(then: Mapping[str, str], now: Mapping[str, str]) -> Iterable[tuple[str, str]]:
