@@ -103,7 +103,9 @@ def test_a_prune_shows_first_what_would_go_and_lists_what_went(cli: Cli) -> None
     assert {one["id"] for one in gone} == set(pruned["gone"])
     assert {one["superseded_by"] for one in gone} == {pruned["summary"]}
     assert "logout.py" in cli("memories", "list", "--deprecated", "-s", "s1").out
-    assert "no memory was pruned" in cli("memories", "list", "--deprecated", "-s", "s2").out
+    assert (
+        "no memory that user may read was pruned" in cli("memories", "list", "--deprecated", "-s", "s2").out
+    )
 
 
 def test_what_is_remembered_again_keeps_its_new_metadata(cli: Cli) -> None:
@@ -153,3 +155,13 @@ def test_a_status_loads_nothing_of_memories(started: Cli) -> None:
     )
     ran = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
     assert ran.stdout.splitlines()[-1] == "[]"
+
+
+def test_a_list_of_memories_that_is_cut_says_so(cli: Cli) -> None:
+    for number in range(4):
+        cli("remember", f"fact number {number} of the converter")
+    cut = cli("recall", "*", "--limit", "3")
+    assert "the first 3; `--limit 1000` lists more" in cut.out + cut.err
+    assert len(cli("recall", "*", "--limit", "3", "--json").value) == 3
+    whole = cli("recall", "*", "--limit", "4")
+    assert "lists more" not in whole.out + whole.err

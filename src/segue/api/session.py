@@ -6,7 +6,7 @@ in one process or two, see and merge each other's work.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from ..core.resume.restoration import Restoration
     from ..core.sessions.budget import Standing
     from ..services.handoff.offers import HandoffOffer
-    from ..services.resume.autosave import Checkpointer
+    from ..services.resume.autosave import Checkpointed, Checkpointer
     from ..services.resume.emergency import Guard
     from ..services.resume.interruptions import Interruption, Watch
     from ..services.resume.working_state import Working
@@ -211,11 +211,22 @@ class Session(SessionHandle):
 
         return working(self)
 
-    def checkpointer(self, **options: Any) -> Checkpointer:
-        """A thread that saves from time to time: ``with s.checkpointer(planner=get_state): ...``."""
+    def checkpointer(
+        self, *, interval_minutes: float | None = None, every_seconds: float = 900.0,
+        look_seconds: float = 60.0, changes_max: int = 50, triggers: Iterable[str] = (),
+        notice: Callable[[Checkpointed], None] | None = None, **agents: Callable[[], Any],
+    ) -> Checkpointer:  # fmt: skip
+        """A thread that saves from time to time: ``with s.checkpointer(planner=get_state): ...``. It saves
+        every ``interval_minutes`` or ``every_seconds``, after ``changes_max`` changes, and for ``triggers``;
+        it looks for changed files every ``look_seconds``. All other names are of agents, with functions that
+        return their states. ``notice`` is called with a checkpoint or a failure, at most once an hour."""
         from ..services.resume.autosave import Checkpointer
 
-        return Checkpointer(self, **options)
+        every = every_seconds if interval_minutes is None else 60.0 * interval_minutes
+        return Checkpointer(
+            self, every_seconds=every, look_seconds=look_seconds, changes_max=changes_max,
+            triggers=triggers, notice=notice, **agents,
+        )  # fmt: skip
 
     @property
     def features(self) -> SessionFeatures:

@@ -272,3 +272,9 @@ def test_a_timeout_is_how_long_a_call_waits(place: dict[str, Any], timeout: floa
 def test_a_timeout_that_is_none_is_refused(place: dict[str, Any], timeout: Any) -> None:
     with pytest.raises(BadValue):
         AegisClient(timeout=timeout, **place)
+
+
+def test_a_failure_that_the_recipe_wrote_without_its_task_is_among_those_that_failed() -> None:
+    failure = {"memory_type": "task_failure", "content": "Task 'port' failed: timeout", "metadata": {}}
+    told = reconstruct_state_from_memories([failure])
+    assert told.next == ["port"] and told.failed == ["port: Task 'port' failed: timeout"]

@@ -221,3 +221,11 @@ def test_two_threads_that_change_lose_nothing(session: Session) -> None:
             thread.join()
     notes = [event for event in session.log() if event.kind == "note.taken"]
     assert len(notes) == 60
+
+
+def test_the_interval_may_be_given_in_minutes_and_what_is_no_function_is_refused(session: Session) -> None:
+    with session.checkpointer(interval_minutes=1) as saver:
+        saver.change("x")
+        assert saver.force().status == "saved"
+    with pytest.raises(UsageError, match="`minutes` of checkpointer is of the wrong kind"):
+        session.checkpointer(minutes=15)  # type: ignore[arg-type]

@@ -361,7 +361,7 @@ def test_the_notes_of_a_long_absence_are_all_counted_new_ones_first_and_by_their
     repo.commit("adr", old)
     left(seg)
     new = {f"docs/adr/{n:04}.md": f"# Decision {n}\n" for n in range(100, 400)}
-    repo.commit("more", new | {path: "# Other\n" for path in list(old)[:20]})
+    repo.commit("more", new | dict.fromkeys(list(old)[:20], "# Other\n"))
     repo.git("rm", "-q", *list(old)[20:])
     repo.commit("less", {"b.py": "B\n"})
     told = seg.since()

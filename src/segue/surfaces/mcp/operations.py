@@ -176,7 +176,7 @@ def _remember(call: ToolCall) -> Any:
 def _recall(call: ToolCall) -> Any:
     query = str(call.given["query"])
     if not query.strip():
-        raise UsageError("the query is empty", hint="`segue recall '*'` lists all memories")
+        raise UsageError("the query is empty", hint="`segue recall '*'` lists memories of all kinds")
     kind = call.given.get("type")
     found = call.segue.recall(
         query, top_k=call.given.get("limit", LIMIT), types=None if kind is None else [kind]

@@ -18,6 +18,7 @@ import msgspec
 from msgspec.structs import replace
 
 from ...._files import copy_file
+from ....core.base.lazy import regex
 from ....core.base.text import clean_name
 from ....core.base.values import Value, count
 from ....core.memories.model import SESSION_TYPES, Audience, Memory, audience_of, hash_of
@@ -173,7 +174,7 @@ def type_of(type: str, metadata: Mapping[str, Any]) -> str:
 def told_by(told: Told, type: str, content: str, metadata: Mapping[str, Any]) -> Told:
     """What was told so far and by one more memory."""
     text = shortened(content)
-    item = shortened(str(metadata.get("item") or metadata.get("task") or ""))
+    item = shortened(str(metadata.get("item") or metadata.get("task") or _task_in(content)))
     match type_of(type, metadata):
         case "session-init":
             return _begun(told, content, metadata)
@@ -187,6 +188,15 @@ def told_by(told: Told, type: str, content: str, metadata: Mapping[str, Any]) ->
             return told
         case _:
             return replace(told, findings=(*told.findings, text)) if text else told
+
+
+_TASK = regex(r"Task '(.{1,300}?)' (?:failed|result)\b")
+
+
+def _task_in(content: str) -> str:
+    """The task that a memory is about by its words: the recipe gives a failure no metadata."""
+    named = _TASK.match(content)
+    return named[1] if named else ""
 
 
 def _more(texts: tuple[str, ...], text: str) -> tuple[str, ...]:

@@ -51,7 +51,9 @@ def _list_deprecated(context: CommandContext) -> int:
     rows = (
         (one.id, one.type, ago(one.deprecated), one.superseded_by, one.reason, one.content) for one in gone
     )
-    empty = "no memory was pruned, decayed or replaced here"
+    reader = context.look().memories.reader().agent or "a user"
+    what = "was pruned, decayed or replaced here; `--actor NAME` asks as an agent"
+    empty = f"no memory that {reader} may read {what}"
     return context.listed(
         [plain(one) for one in gone], ("memory", "type", "since", "now in", "why", "says"), rows, empty
     )

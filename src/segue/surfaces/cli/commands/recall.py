@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ....api.segue import Segue
-from ....core.memories.model import SCOPES
+from ....core.memories.model import SCOPES, TOP_K_MAX
 from ....core.memories.ranking import NEAR_LEAST, NEAR_LEAST_HASH
 from ....errors import UsageError
 from ....services.memories.reader import count_search
@@ -41,10 +41,11 @@ def recall(context: CommandContext) -> int:
     args = context.args
     query = " ".join(args.query)
     if not query.strip():
-        raise UsageError("the query is empty", hint="`segue recall '*'` lists all memories")
+        raise UsageError("the query is empty", hint="`segue recall '*'` lists memories of all kinds")
     segue = context.look()
+    most = min(args.limit + 1, TOP_K_MAX) if query == "*" and args.limit > 0 else args.limit
     found = segue.recall(
-        query, top_k=args.limit, types=args.type or None, scopes=args.scope or None,
+        query, top_k=most, types=args.type or None, scopes=args.scope or None,
         agents=args.agent or None, sessions=args.session or None, metadata=facts(args.meta),
         since=args.since or "", until=args.until or "", session=args.session or "",
     )  # fmt: skip
@@ -53,7 +54,9 @@ def recall(context: CommandContext) -> int:
     least = NEAR_LEAST if segue.memories.embedder.semantic else NEAR_LEAST_HASH
     if found and found[0].score < least and query != "*":
         context.say(context.style.paint("nothing matches well; these are the closest:", "dim"))
-    return _shown(context, found, "no memories about that")
+    if len(found) > args.limit:
+        context.say(f"the first {args.limit}; `--limit {TOP_K_MAX}` lists more")
+    return _shown(context, found[: args.limit], "no memories about that")
 
 
 @command(
