@@ -24,6 +24,8 @@ _DONE = regex(
         (?:finished|completed|implemented|fixed|done)
       | (?:successfully|fully)\s+(?:implemented|completed|finished|fixed)
       | (?:the\s+)?(?:tests?|checks?|suite)\s+(?:all\s+|now\s+)*pass(?:es|ed)?
+      | (?:^|[.!\n]\s*)(?:fixed|implemented|merged|pushed|released|shipped|behoben|corrigé
+          |arreglado)[.!]
       | (?:done|complete|completed|finished|fertig|erledigt|terminé|listo|hecho)\s*(?:[.,!:)✅*_]|\Z)
     )
     """,
