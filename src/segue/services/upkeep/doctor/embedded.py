@@ -22,6 +22,7 @@ from ...workspace.open_workspace import open_workspace
 from ..recover.aside import in_the_way
 from ..recover.ladder import inspect, older_state, unreadable_backups
 from ..recover.sources import backups as backup_files
+from ..recover.tables import table_faults
 from .finding import Diagnosis, proven
 
 BACKUP_AGE_DAYS_MAX = 7
@@ -111,6 +112,9 @@ def store(home: DataFolder) -> Iterator[Diagnosis]:
         return
     if not path.is_file():
         return  # the look at the folder has said so
+    if faults := table_faults(path).told:
+        yield Diagnosis("store", "bad", "; ".join(faults), RECOVER)
+        return
     try:
         trouble = inspect(path) or older_state(home)
     except SegueError as fault:

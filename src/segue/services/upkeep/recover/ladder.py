@@ -3,6 +3,7 @@
 Rungs, each tried only where those above it do not hold:
 
 1. *store*: it opens, SQLite finds nothing wrong, every chain is proven.
+   *tables*: what the schema declares and the file lacks is made anew around a whole journal (``tables``).
 2. *refold*: the journal is whole, snapshots are not: they are made anew.
 3. *backup*: the newest backup plus every later event that is readable in the damaged file, its log, older
    backups and kept originals, merged by the chains of their hashes (``sources``).
@@ -24,6 +25,8 @@ from contextlib import closing, contextmanager, nullcontext, suppress
 from functools import partial
 from pathlib import Path
 from typing import NamedTuple
+
+import apsw
 
 from ...._failpoints import trip
 from ...._files import copy_file, is_file, open_file
@@ -47,6 +50,7 @@ from .aside import in_the_way, put_aside
 from .from_memories import gathered, put_back
 from .lost_state import bring_back, lost_pieces, merge_emergencies, refold
 from .result import OF_A_STATE, KeptHistory, Recovery, Rung
+from .tables import TableFaults, carry_over, mend_tables, table_faults
 
 TROUBLES_MAX = 2
 
@@ -91,23 +95,29 @@ def _climb(
         if blocked:
             put_aside(home, blocked, "in-the-way")
     trouble = [f"{one} is not a file" for one in blocked] or ([remains] if remains else [])
+    mended, kept = list[Rung](), ""
+    faults = TableFaults([]) if trouble else table_faults(path)
     if not trouble and path.exists():
-        trouble = inspect(path, read_only=dry_run) or older_state(home)
-    rungs = [Rung("store", "damaged" if trouble else "ok", _in_short(trouble))]
+        mended, kept, trouble = _mend_tables(home, path, faults, dry_run=dry_run)
+        if not mended or not dry_run:
+            trouble = trouble or inspect(path, read_only=dry_run) or older_state(home)
+    rungs = [Rung("store", "damaged" if trouble else "ok", _in_short(trouble)), *mended]
     missing: list[Missing] = []
-    kept, sessions, events = "", 0, 0
+    sessions, events = 0, 0
     rebuilt: set[str] | None = None
     built: _Built | None = None
     if trouble:
         with _place_to_build(path, dry_run=dry_run) as new:
             built = _build(home, new, progress)
+            if trouble == faults.in_journal:
+                carry_over(path, new)
             sessions, events = _count(new)
             rebuilt = _sessions(new)
             if not dry_run:
-                kept = _swap(home, path, new)
+                kept = _swap(home, path, new) or kept
         missing = built.missing
         rungs += built.rungs
-    elif path.exists():
+    elif path.exists() and not (mended and dry_run):
         with closing(SqliteStore(path, read_only=dry_run)) as journal:
             rungs.append(refold(journal, mend=not dry_run))
     rung, restored = merge_emergencies(
@@ -130,6 +140,27 @@ def _climb(
     memories, doubt = (built.memories, built.doubt) if built else (0, "")
     histories = built.histories if built else []
     return Recovery(rungs, sessions, events, missing, kept, changed, memories, doubt, made, histories)
+
+
+def _mend_tables(
+    home: DataFolder, path: Path, faults: TableFaults, *, dry_run: bool
+) -> tuple[list[Rung], str, list[str]]:
+    """The rung of tables, if there is something to do on it; where the original is kept; and what is wrong
+    that a new store has to be built for."""
+    if faults.in_journal:
+        return [], "", faults.in_journal
+    if not faults.found:
+        return [], "", []
+    if dry_run:
+        return [Rung("tables", "ok", f"can be made right: {'; '.join(faults.told)}")], "", []
+    aside = _keep_original(home, path)
+    try:
+        done = mend_tables(home, path, faults)
+    except apsw.Error as fault:
+        return [], str(aside), [*faults.told, str(fault)]
+    with closing(SqliteStore(path)) as journal, suppress(SegueError, OSError):
+        note_store(home, journal, anew=True)
+    return [Rung("tables", "used", "; ".join(done))], str(aside), []
 
 
 @contextmanager
@@ -265,18 +296,9 @@ def _swap(home: DataFolder, path: Path, new: Path) -> str:
     From the moment in which the old log goes until the new file stands there, a marker names the
     copies: whoever opens the store then is told, and the next recovery begins from the copies.
     """
-    aside = home.folder_for_original(now())
-    originals = [path.with_name(path.name + suffix) for suffix in ("-wal", "-journal", "")]
-    for original in originals:
-        if is_file(original):
-            private_folder(aside)
-            copy_file(original, aside / original.name)
-            with open_file(aside / original.name) as copy:
-                sync_file(copy.fileno())
-    if aside.exists():
-        sync_folder(aside)
-        if sources.kept_aside(home) is None:
-            write_whole(home.swap_note, str(aside).encode())
+    aside = _keep_original(home, path)
+    if aside.exists() and sources.kept_aside(home) is None:
+        write_whole(home.swap_note, str(aside).encode())
     earlier = sources.kept_aside(home)
     kept = str(aside) if aside.exists() else str(earlier.parent) if earlier is not None else ""
     trip("recover.before_swap")
@@ -290,6 +312,20 @@ def _swap(home: DataFolder, path: Path, new: Path) -> str:
     home.swap_note.unlink(missing_ok=True)
     trip("recover.after_swap")
     return kept
+
+
+def _keep_original(home: DataFolder, path: Path) -> Path:
+    """Copy what is there of a store into a folder of its own, which is not made if nothing is there."""
+    aside = home.folder_for_original(now())
+    for original in [path.with_name(path.name + suffix) for suffix in ("-wal", "-journal", "")]:
+        if is_file(original):
+            private_folder(aside)
+            copy_file(original, aside / original.name)
+            with open_file(aside / original.name) as copy:
+                sync_file(copy.fileno())
+    if aside.exists():
+        sync_folder(aside)
+    return aside
 
 
 def _remove_leftovers(path: Path) -> None:
