@@ -28,6 +28,7 @@ from ...core.sessions.state import SessionState
 from ...effects.clock import now
 from ...effects.files.atomic import write_whole
 from ...effects.files.check_outputs import Outputs
+from ...effects.files.maintenance import maintaining
 from ...errors import BadImport, DamagedError, SegueError, StaleVersion, UsageError
 from ...stores.base import Append, Journal, Memories, ProjectFacts, Rewrite, RunRow, Runs
 from ...stores.memory.store import VolatileRuns
@@ -77,8 +78,14 @@ def scrub(
         raise UsageError(
             f"a text of under {LENGTH_MIN} characters", hint="give the whole text that must be erased"
         )
-    if not dry_run:
-        workspace.pause_file.check()
+    if dry_run:
+        return _scrub(workspace, text, True, progress)
+    workspace.pause_file.check()
+    with maintaining(workspace.home.database, "segue scrub", journal=workspace.store):
+        return _scrub(workspace, text, False, progress)
+
+
+def _scrub(workspace: Workspace, text: str, dry_run: bool, progress: Progress | None) -> Scrubbed:
     events, pieces, sessions = scrub_journal(workspace.store, text, workspace.repository.actor, dry_run)
     runs = scrub_runs(runs_of(workspace).runs, text, dry_run)
     memories = scrub_memories(memories_of(workspace).store, text, dry_run)

@@ -377,6 +377,13 @@ class Database:
         if torn and not (log.exists() and log.stat().st_size):
             raise errors.DamagedError("the store", self._name, "its end is missing")
 
+    def rest(self) -> None:
+        """Close the connection of this thread, if no other thread has one and nothing is under way."""
+        opening = self._opening
+        own = getattr(opening.here, "db", None)
+        if own is not None and opening.connections == [own] and own.get_autocommit():
+            self.close()
+
     def close(self) -> None:
         """Close all connections of this process; the next call opens anew."""
         if self._opening.forks != forks.count:
@@ -388,7 +395,10 @@ class Database:
         opening = self._opening_here()
         db = opening.here.db
         try:
-            return look(db)
+            try:
+                return look(db)
+            except (apsw.CorruptError, UnicodeDecodeError):
+                return look(db)  # damaged is only what was read twice
         except UnicodeDecodeError as fault:
             raise errors.DamagedError("the store", self._name, "a text is not UTF-8") from fault
         except apsw.Error as fault:

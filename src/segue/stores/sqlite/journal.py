@@ -380,6 +380,10 @@ class SqliteStore:
         for wish in streams:
             self._known.heads.pop(wish.stream, None)
 
+    def rest(self) -> None:
+        """Keep nothing open meanwhile, as far as no other thread needs it; the next call opens anew."""
+        self.database.rest()
+
     def close(self) -> None:
         self.database.close()
 

@@ -21,7 +21,7 @@ from __future__ import annotations
 import os
 import tempfile
 from collections.abc import Iterator
-from contextlib import closing, contextmanager, nullcontext, suppress
+from contextlib import closing, contextmanager, suppress
 from functools import partial
 from pathlib import Path
 from typing import NamedTuple
@@ -35,6 +35,7 @@ from ....core.journal.chain import faults
 from ....core.journal.histories import Missing
 from ....effects.clock import now
 from ....effects.files.atomic import private_folder, sync_file, sync_folder, write_whole
+from ....effects.files.maintenance import maintaining
 from ....effects.pause_file import PauseFile
 from ....effects.processes.identity import start_of
 from ....errors import AccessError, SchemaTooNew, SegueError, StoreBusy, StoreFull
@@ -49,7 +50,7 @@ from . import sources
 from .aside import in_the_way, put_aside
 from .from_memories import gathered, put_back
 from .lost_state import bring_back, lost_pieces, merge_emergencies, refold
-from .result import OF_A_STATE, KeptHistory, Recovery, Rung
+from .result import ACTOR, OF_A_STATE, KeptHistory, Recovery, Rung
 from .tables import TableFaults, carry_over, mend_tables, table_faults
 
 TROUBLES_MAX = 2
@@ -81,8 +82,10 @@ def recover(
         return recover_server(home, settings, dry_run=dry_run)
     if not dry_run:
         private_folder(home.database.parent)
-    with nullcontext() if dry_run else alone(home.database):
-        return _climb(home, settings, tree, dry_run=dry_run, progress=progress)
+    if dry_run:
+        return _climb(home, settings, tree, dry_run=True, progress=progress)
+    with maintaining(home.database, ACTOR), alone(home.database):
+        return _climb(home, settings, tree, dry_run=False, progress=progress)
 
 
 def _climb(
@@ -219,7 +222,14 @@ def _back_up(home: DataFolder, settings: Settings) -> str:
 
 
 def inspect(path: Path, *, read_only: bool = False) -> list[str]:
-    """What is wrong with a store, in words; empty if it is proven whole."""
+    """What is wrong with a store, in words, as two looks at it find alike: others may be writing, or archive
+    a session between its events and its pieces. Empty if it is proven whole."""
+    found = _look(path, read_only=read_only)
+    again = _look(path, read_only=read_only) if found else []
+    return [told for told in found if told in again]
+
+
+def _look(path: Path, *, read_only: bool) -> list[str]:
     journal = SqliteStore(path, read_only=read_only)
     try:
         found = integrity(journal.database)
@@ -247,7 +257,14 @@ def inspect(path: Path, *, read_only: bool = False) -> list[str]:
 
 def older_state(home: DataFolder) -> list[str]:
     """What says that the store is an older state of the one that stood here, or begun anew: the note beside
-    it, and backups that hold what the store does not hold. Empty if nothing does."""
+    it, and backups that hold what the store does not hold. Empty if nothing does, twice: a session may have
+    gone to the archive between two looks."""
+    found = _signs_of_older_state(home)
+    again = _signs_of_older_state(home) if found else []
+    return [told for told in found if told in again]
+
+
+def _signs_of_older_state(home: DataFolder) -> list[str]:
     found = []
     with suppress(SegueError), closing(SqliteStore(home.database, read_only=True)) as journal:
         found = [behind_note(home, journal)]
