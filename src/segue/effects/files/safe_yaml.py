@@ -69,7 +69,7 @@ class _Composer(Composer):
             self._nodes += 1
             self._weights[id(node)] = self._nodes - before
         if self._nodes > NODES_MAX:
-            raise _bad(f"it has more than {NODES_MAX:,} values")
+            raise _bad(f"it has more than {NODES_MAX:,} values; an export as JSON may have more")
         if time.process_time() > self._until:
             raise _bad(f"that takes more than {SECONDS_MAX:g} seconds; an export as JSON is read faster")
         self._level -= 1
