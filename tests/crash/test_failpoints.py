@@ -57,6 +57,7 @@ DEATHS = [
     *(Death("backup.before_rename", n, "backup") for n in (1, 2)),
     *(Death("backup.after_rename", n, "backup") for n in (1, 2)),
     *(Death(f"recover.{when}", 1, "recovery") for when in ("after_restore", "before_swap", "after_swap")),
+    *(Death(f"recover.{when}_tables", 1, "altering") for when in ("before", "after")),
     *(Death(f"cleanup.{when}", 1, "cleaning") for when in ("after_archive", "after_drop", "after_restore")),
     Death("archive.put.before_commit", 1, "syncing"),
     Death("archive.put.after_commit", 1, "syncing"),
@@ -103,7 +104,7 @@ DEATHS += [
 ]
 ELSEWHERE = set(
     "asking spooling installing uninstalling leaving preparing verifying files recovery "
-    "cleaning syncing searching mapping remembering joining".split()
+    "cleaning syncing searching mapping remembering joining altering".split()
 )
 """Tasks whose remains are looked at by tests of their own."""
 
@@ -204,6 +205,18 @@ def test_a_recovery_that_a_kill_interrupts_is_finished_by_the_next(death: Death,
         assert card.version == 10
         seg.session(card.id).note("gone on")
     assert not (tmp_path / "segue.db.recovered").exists()
+
+
+@deaths("altering")
+def test_tables_that_a_kill_interrupts_on_their_way_back_are_there_after_the_next_recovery(
+    death: Death, tmp_path: Path
+) -> None:
+    die(death, tmp_path)
+    work.mend(str(tmp_path))
+    Proof(tmp_path)()
+    with open_segue(tmp_path) as seg:
+        assert [found.memory.content for found in seg.memories.recall("lint push")] == ["lint before a push"]
+        seg.session(seg.list(everywhere=True)[0].id).note("gone on")
 
 
 @deaths("cleaning")

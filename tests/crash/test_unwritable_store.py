@@ -109,6 +109,16 @@ SITUATIONS = [
 
 @linux
 @pytest.mark.parametrize("make", SITUATIONS)
+def test_a_search_finds_what_was_indexed_before(written: Path, make: Callable[[Path], Situation]) -> None:
+    assert "kept" in Situation(written, [], (0,)).run("search kept").stdout
+    place = make(written)
+    ran = place.run("search kept")
+    assert ran.returncode == 0, ran.stderr
+    assert "kept" in ran.stdout or place.home != written  # the index of a copy is of the original
+
+
+@linux
+@pytest.mark.parametrize("make", SITUATIONS)
 def test_what_is_stored_can_be_looked_at_and_writes_say_why_not(
     written: Path, make: Callable[[Path], Situation]
 ) -> None:

@@ -22,7 +22,7 @@ import msgspec
 
 from .._files import open_file, read_bytes
 from ..core.base.lazy import msgpack_decoder, regex
-from .files.atomic import replace_quickly
+from .files.atomic import private_folder, replace_quickly
 
 FOLDERS = ("context-library", "docs/adr", "memory", "playbooks", "docs/playbooks")
 FILES = ("PROJECT_STATE.md", "AGENTS.md", "CLAUDE.md")
@@ -194,7 +194,7 @@ class Library:
         if self.cache is not None and (fresh or len(folders) != len(before)):
             body = msgspec.msgpack.encode(_Index(FORMAT, str(self.root), folders))
             with suppress(OSError):
-                self.cache.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+                private_folder(self.cache.parent)
                 replace_quickly(self.cache, body)
         in_folders = (note for folder in folders.values() for note in folder.notes)
         return self._by_id([*self._single_files(), *in_folders])

@@ -48,7 +48,9 @@ def check_beside(
         raise StaleVersion("session/", sum(beside.values()), sum(found.values()))
 
 
-def too_new(newer: int, known: int) -> SchemaTooNew:
-    """The error for a store of a newer schema than the one that is known here."""
+def too_new(newer: int, known: int, *, altered: bool = False) -> SchemaTooNew:
+    """The error for a store of a newer schema than the one that is known here; ``altered``: the number may
+    have been changed by somebody else."""
     hint = "upgrade Segue on this machine; the store was not touched"
+    hint += "; `segue doctor` says whether only the number is wrong" if altered else ""
     return SchemaTooNew(f"this store has schema {newer}; this Segue knows schemas up to {known}", hint=hint)

@@ -9,6 +9,7 @@ import json
 import os
 import random
 import resource
+import sqlite3
 import sys
 import time
 from collections.abc import Callable
@@ -335,6 +336,21 @@ def recovery(home: str, name: str) -> None:
             pen.note(session)
     with (Path(home) / "segue.db").open("r+b") as file:
         file.write(b"this is no header at all")
+    mend(home)
+
+
+@task
+def altering(home: str, name: str) -> None:
+    """Some work and a lesson, then tables that go, then a recovery."""
+    pen = Pen(Path(home), name)
+    with open_segue(home) as seg:
+        session = begin(pen, seg)
+        for _ in range(5):
+            pen.note(session)
+        seg.memories.remember("lint before a push")
+    with sqlite3.connect(Path(home) / "segue.db") as db:
+        db.executescript("DROP TABLE snapshots; DROP TABLE runs; DROP TABLE memory_counts")
+    db.close()
     mend(home)
 
 

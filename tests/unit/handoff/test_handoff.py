@@ -6,6 +6,8 @@ import gzip
 import json
 import multiprocessing
 import subprocess
+import tracemalloc
+import zlib
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -188,6 +190,19 @@ def test_a_bundle_brings_the_session_its_memories_and_an_offer_to_another_machin
     assert len(other.handoffs.of("auth")) == 1
     recalled = other.memories.recall("PyJWT wants bytes", agent="codex")
     assert [one.content for one in recalled].count("PyJWT wants bytes") == 1
+
+
+@pytest.mark.parametrize("begins", [b"{", b"0"])
+def test_a_small_file_with_a_huge_content_is_refused_with_little_memory(begins: bytes) -> None:
+    packer = zlib.compressobj(9, wbits=31)
+    parts = [packer.compress(begins), *(packer.compress(bytes(1 << 20)) for _ in range(600)), packer.flush()]
+    tracemalloc.start()
+    try:
+        with pytest.raises(BadImport, match=r"far too large|not a bundle"):
+            bundle.read(b"".join(parts))
+        assert tracemalloc.get_traced_memory()[1] < 10_000_000
+    finally:
+        tracemalloc.stop()
 
 
 @pytest.mark.parametrize("change", ["note", "events", "cut", "junk"])

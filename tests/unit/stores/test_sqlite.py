@@ -25,8 +25,8 @@ from segue.errors import (
 from segue.stores.base import Append
 from segue.stores.sqlite import Database, SqliteStore
 from segue.stores.sqlite.file_system import is_network, wal_is_safe
-from segue.stores.sqlite.upkeep import back_up, compact, integrity
-from segue.testing import armed
+from segue.stores.sqlite.upkeep import abandoned, back_up, compact, integrity
+from segue.testing import armed, spawn
 from segue.testing.stores import drafts, verify_chain
 
 
@@ -215,6 +215,31 @@ def test_what_a_killed_backup_left_behind_is_removed_by_a_later_one(
     os.utime(old, (1, 1))
     back_up(journal.database, tmp_path / "copy.db")
     assert not old.exists() and young.exists()
+
+
+def test_what_a_killed_backup_left_behind_goes_at_once_unless_a_process_is_at_work_on_it(
+    journal: SqliteStore, tmp_path: Path
+) -> None:
+    journal.append(Append("s", 0, drafts("a")))
+    folder = tmp_path / "backups"
+    folder.mkdir()
+    program = tmp_path / "program.py"
+    program.write_text(
+        "import sys; from pathlib import Path; from segue.stores.sqlite import SqliteStore\n"
+        "from segue.stores.sqlite.upkeep import back_up\n"
+        "back_up(SqliteStore(sys.argv[1]).database, Path(sys.argv[2]))\n"
+    )
+    store, target = str(journal.database.path), str(folder / "a.db")
+    spawn("backup.before_rename", str(program), store, target).communicate(timeout=30)
+    [left] = abandoned(folder)
+    assert left.name.startswith(".a.db.")
+
+    def look(done: int, total: int) -> None:
+        assert not left.exists() and abandoned(folder) == []  # ours is not abandoned
+        assert len(list(folder.glob(".b.db.*.partial"))) == 1
+
+    back_up(journal.database, folder / "b.db", look)
+    assert [path.name for path in folder.iterdir()] == ["b.db"]
 
 
 def test_what_was_erased_is_not_in_the_file_after_compacting(journal: SqliteStore) -> None:

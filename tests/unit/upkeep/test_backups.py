@@ -155,3 +155,16 @@ def test_the_doctor_says_what_is_known_of_the_age_of_backups(tmp_path: Path) -> 
         seg.workspace.backups.make()
         [found] = embedded.backups(seg.workspace.home)
         assert found.status == "ok" and "2, the newest 0.0 days old; 1 dated in the future" in found.detail
+
+
+def test_the_doctor_counts_backups_that_a_kill_interrupted(tmp_path: Path) -> None:
+    with at(tmp_path) as seg:
+        seg.start("backed up")
+        backup = seg.workspace.backups.make()
+        left = backup.path.with_name(f".{backup.path.name}.1.partial")
+        left.write_bytes(bytes(3_000_000))
+        left.with_name(f"{left.name}.lock").touch()
+        found, *_ = embedded.backups(seg.workspace.home)
+        assert (found.status, found.detail) == ("warn", "1 backup that a kill interrupted, 3.0 MB")
+        seg.workspace.backups.make()
+        assert not left.exists() and [one.status for one in embedded.backups(seg.workspace.home)] == ["ok"]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -12,7 +13,7 @@ from segue.core.journal.chain import faults
 from segue.services.handoff.export import unpack
 from segue.services.upkeep.archive_sessions import Cleanup
 from segue.services.upkeep.rebuild import rebuild
-from segue.services.upkeep.scrub import SCRUBBED, scrub
+from segue.services.upkeep.scrub import SCRUBBED, scrub, scrub_journal
 
 TEXT = 'the "customer" is Zörbach & Söhne\nof Ulm'
 
@@ -185,3 +186,28 @@ def test_a_text_that_is_part_of_the_mask_can_be_erased(seg: Segue) -> None:
     seg.remember("a scrubbed floor")
     assert seg.scrub("scrubbed").memories == 1
     assert seg.scrub("scrubbed").memories == 0
+
+
+def test_a_scrub_beside_a_writer_tries_again_with_what_is_new(
+    seg: Segue, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    busy, quiet = seg.start(f"about {TEXT}", id="busy"), seg.start(f"also {TEXT}", id="quiet")
+    store, erase, read = seg.workspace.store, seg.workspace.store.erase, seg.workspace.store.read
+    writes, reads = [f"{TEXT}, {number}" for number in range(3)], list[str]()
+
+    def erase_late(*arguments: Any) -> None:
+        if writes:
+            busy.note(writes.pop())
+        erase(*arguments)
+
+    def read_counted(stream: str, **options: Any) -> Any:
+        reads.append(stream)
+        return read(stream, **options)
+
+    monkeypatch.setattr(store, "erase", erase_late)
+    monkeypatch.setattr(store, "read", read_counted)
+    events, _, sessions = scrub_journal(store, TEXT, "user", False)
+    assert (events, sessions) == (5, ["busy", "quiet"]) and not writes
+    assert reads.count("session/quiet") == 1
+    monkeypatch.undo()
+    assert not any(TEXT in str(event) for session in (busy, quiet) for event in session.log())

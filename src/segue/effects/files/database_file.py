@@ -11,6 +11,7 @@ import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, ClassVar
+from urllib.parse import quote
 
 import apsw
 
@@ -60,22 +61,54 @@ class DatabaseFile:
         if not make and not self.path.exists():
             return None
         with self.translated_errors():
-            private_folder(self.path.parent)
-            if not self.path.exists():
-                os.close(os.open(self.path, os.O_CREAT | os.O_RDWR, 0o600))
-            db = apsw.Connection(str(self.path))
+            try:
+                db = self._opened_to_write()
+            except (apsw.ReadOnlyError, apsw.CantOpenError, apsw.IOError):
+                if not self.path.is_file():
+                    raise
+                db = self._opened_to_read()
+        self._local.db, self._local.pid = db, os.getpid()
+        return db
+
+    def _opened_to_write(self) -> apsw.Connection:
+        private_folder(self.path.parent)
+        if not self.path.exists():
+            os.close(os.open(self.path, os.O_CREAT | os.O_RDWR, 0o600))
+        db = apsw.Connection(str(self.path))
+        try:
             db.set_busy_timeout(BUSY_TIMEOUT_MS)
             for name, value in self.pragmas.items():
                 db.pragma(name, value)
             if sys.platform == "darwin":
                 db.pragma("fullfsync", 1)
-        self._local.db, self._local.pid = db, os.getpid()
+        except BaseException:
+            db.close()
+            raise
+        return db
+
+    def _opened_to_read(self) -> apsw.Connection:
+        """A connection to a file that cannot be written, for instance on a disk that is mounted read-only.
+        Where there is no log, SQLite needs no index of it, which it could not make either."""
+        log = self.path.with_name(f"{self.path.name}-wal")
+        has_log = log.exists() and log.stat().st_size > 0
+        options = "mode=ro" if has_log else "immutable=1"
+        flags = apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI
+        db = apsw.Connection(f"file:{quote(str(self.path.absolute()))}?{options}", flags=flags)
+        try:
+            db.set_busy_timeout(BUSY_TIMEOUT_MS)
+            db.execute("SELECT count(*) FROM sqlite_schema").fetchall()
+        except BaseException:
+            db.close()
+            raise
         return db
 
     def _writing(self, work: Callable[[apsw.Connection], object]) -> None:
         """Do work that commits once, or not at all."""
         with self.translated_errors():
             db = self._connection()
+            if db.readonly("main"):  # it may be writable by now
+                self.close()
+                db = self._connection()
             db.execute("BEGIN IMMEDIATE")
             try:
                 if db.pragma("user_version") < self.version:

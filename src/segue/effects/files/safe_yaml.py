@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import io
 import math
+import time
 import warnings
 from contextlib import suppress
 from typing import Any
@@ -26,8 +27,12 @@ from ...errors import BadImport
 
 BYTES_MAX = 16 * 1024 * 1024
 DEPTH_MAX = 32
-NODES_MAX = 1_000_000
+NODES_MAX = 100_000
 """The most values in a document; what an alias refers to counts each time."""
+WORD_BYTES_MAX = 1_000_000
+"""The most bytes without a space between them. No text of a session is so long, and reading takes time."""
+SECONDS_MAX = 30.0
+"""Of work: whoever wrote the document must not be able to keep this machine busy."""
 
 _TAG = "tag:yaml.org,2002:"
 _IMPLICIT: tuple[tuple[str, str, str], ...] = (
@@ -46,6 +51,7 @@ class _Composer(Composer):
         self._level = 0
         self._nodes = 0
         self._weights: dict[int, int] = {}
+        self._until = time.process_time() + SECONDS_MAX
 
     def compose_node(self, parent: Any, index: Any) -> Any:
         self._level += 1
@@ -63,7 +69,9 @@ class _Composer(Composer):
             self._nodes += 1
             self._weights[id(node)] = self._nodes - before
         if self._nodes > NODES_MAX:
-            raise _bad(f"it has more than {NODES_MAX:,} values")
+            raise _bad(f"it has more than {NODES_MAX:,} values; an export as JSON may have more")
+        if time.process_time() > self._until:
+            raise _bad(f"that takes more than {SECONDS_MAX:g} seconds; an export as JSON is read faster")
         self._level -= 1
         return node
 
@@ -111,6 +119,8 @@ def read_yaml(data: bytes) -> Any:
     """The one document in these bytes. Raises BadImport, which says what is wrong with it."""
     if len(data) > BYTES_MAX:
         raise _bad(f"it has {len(data):,} bytes, and the limit is {BYTES_MAX:,}")
+    if max(map(len, data.split()), default=0) > WORD_BYTES_MAX:
+        raise _bad(f"it has more than {WORD_BYTES_MAX:,} bytes without a space")
     reader = YAML(typ="safe", pure=True)
     reader.Composer, reader.Resolver = _Composer, _Reading
     try:

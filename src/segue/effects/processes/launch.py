@@ -22,6 +22,7 @@ from pathlib import Path
 from ..._files import APPEND_FLAGS, open_file, read_bytes
 from ...core.base.values import Value
 from ...errors import NotInstalled
+from ..files.atomic import private_folder
 from .identity import ancestors, command_of, is_alive, start_of
 
 MARK = "SEGUE_LAUNCH"
@@ -93,7 +94,7 @@ def spawn(
 ) -> Child:  # fmt: skip
     """Start a program, on our terminal if ``screen``, else without one. NotInstalled if it does not exist."""
     marked = {**environment, MARK: mark}
-    output.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    private_folder(output.parent)
     descriptor = os.open(output, APPEND_FLAGS, 0o600)
     try:
         process = subprocess.Popen(

@@ -35,6 +35,9 @@ from .offers import ANYONE, HOURS, Handoffs
 
 FORMAT = 1
 BYTES_MAX = 512_000_000
+BYTES_FREE, PACKED_MAX = 32_000_000, 100
+"""A larger content than this may be so many times as large as the file: no session is packed better."""
+_PIECE_BYTES = 1 << 16
 _MAGIC = b"\x1f\x8b"
 
 
@@ -119,13 +122,27 @@ def _sum(bundle: Bundle) -> str:
     return canonical.digest(canonical.encode(msgspec.structs.replace(bundle, sha256=""))).hex()
 
 
+def _check_size(data: bytes) -> None:
+    """Raise BadImport for what is no whole bundle of a usual size. It is unpacked piece by piece, and nothing
+    of it is kept: a small file can have a content that fills the memory."""
+    unzip, rest, size = zlib.decompressobj(wbits=31), data, 0
+    bytes_max = min(BYTES_MAX, max(BYTES_FREE, PACKED_MAX * len(data)))
+    while rest and not unzip.eof:
+        piece = unzip.decompress(rest, _PIECE_BYTES)
+        if not size and piece and not piece.startswith(b"{"):
+            raise BadImport("this is not a bundle", hint="make one with `segue handoff --to-file`")
+        size, rest = size + len(piece), unzip.unconsumed_tail
+        if size > bytes_max:
+            raise BadImport("this bundle is far too large", hint="ask for it again")
+    if not unzip.eof:
+        raise BadImport("this bundle is incomplete", hint="ask for it again")
+
+
 def read(data: bytes) -> Bundle:
     """The content of a bundle. Raises BadImport unless it matches its hash."""
     try:
-        unzip = zlib.decompressobj(wbits=31)
-        body = unzip.decompress(data, BYTES_MAX)
-        if unzip.unconsumed_tail or not unzip.eof:
-            raise BadImport("this bundle is incomplete, or far too large", hint="ask for it again")
+        _check_size(data)
+        body = zlib.decompress(data, wbits=31)
         bundle = msgspec.json.decode(body, type=Bundle)
     except (zlib.error, msgspec.MsgspecError, UnicodeDecodeError) as fault:
         raise BadImport(

@@ -38,7 +38,7 @@ from ...core.runs.window_pressure import (
     triggered,
 )
 from ...core.sessions.state import OPEN
-from ...effects.files.atomic import write_whole
+from ...effects.files.atomic import private_folder, write_whole
 from ...effects.files.log import log
 from ...effects.files.spool import SpoolRecord, checksum
 from ...effects.processes.identity import ancestor_running, command_of
@@ -162,7 +162,7 @@ def _first(home: Path, event: HookEvent, name: str, payload: bytes) -> bool:
     key = f"{checksum(f'{event.agent} {name} {size} '.encode(), payload):016x}"
     folder = home / "hook" / "once"
     try:
-        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        private_folder(folder)
         _forget_old(folder)
         try:
             os.close(os.open(folder / key, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))

@@ -7,11 +7,12 @@ it) outlives upgrades. What changes with an upgrade stands in ``paths``.
 from __future__ import annotations
 
 import ast
+from contextlib import suppress
 from importlib.util import find_spec
 from pathlib import Path
 
 from ..._files import read_bytes
-from ...effects.files.atomic import write_whole
+from ...effects.files.atomic import PRIVATE_FOLDER, write_whole
 from ..workspace.data_folder import DataFolder
 
 SOURCE = Path(__file__).parents[2] / "surfaces" / "hook" / "installed_file.py"
@@ -65,6 +66,9 @@ def put(home: DataFolder) -> list[Path]:
     """Write the files that are missing or outdated, and return their paths."""
     wanted = {file_of(home): built(), home.path / "hook" / "paths": paths()}
     written = []
+    with suppress(OSError):  # earlier versions let others look into it
+        if (folder := file_of(home).parent).is_dir():
+            folder.chmod(PRIVATE_FOLDER)
     for path, body in wanted.items():
         try:
             same = read_bytes(path) == body

@@ -99,8 +99,9 @@ class _CatchUp:
         lacking.sort(key=lambda one: -one.last)
         left = self._put(lacking, due, progress)
         if looks and not left:
-            private_folder(self._stamp.parent)
-            replace_quickly(self._stamp, b"")
+            with suppress(OSError):  # a disk that can only be read
+                private_folder(self._stamp.parent)
+                replace_quickly(self._stamp, b"")
         return left
 
     def go_for(self, found: Found) -> None:

@@ -21,7 +21,7 @@ from ...core.search.index import Match, SearchIndex, SearchSource, TextId, Wante
 from ...core.search.kinds import GROUPS, Kind
 from ...core.search.query import SearchQuery, SearchTerm, parsed, since_of
 from ...core.search.ranking import Snippet, Span, snippet, spans, worth
-from ...errors import AccessError, DamagedError, StoreBusy, StoreFull, StoreUnavailable, UsageError
+from ...errors import AccessError, DamagedError, StoreError, UsageError
 from ..memories.reader import reader_of
 from ..runs.observed import runs_of
 from ..workspace.on_off import is_off
@@ -144,7 +144,7 @@ def _brought_up(workspace: Workspace, seconds: float, progress: Progress | None)
             catch_up_sent_runs(workspace)
             return left
         return left + catch_up(workspace, seconds=seconds, progress=progress)
-    except (AccessError, StoreBusy, StoreFull, StoreUnavailable):
+    except (AccessError, StoreError):
         return 0
 
 

@@ -97,12 +97,19 @@ class AgentStates:
     def load(self, session: str, agent: str) -> Any:
         """The state that was saved last. Raises UnknownAgent or DamagedError."""
         with self._lock:
-            state = self._repository.state(session)
-            held = state.agents.get(agent)
-            if held is None or not held.pieces:
-                hint = "see `segue agent list`"
-                raise UnknownAgent(f"no state of agent {agent!r} in {session}", hint=hint)
-            return self._kept_for(session, agent, held.pieces, state.version).rope.value()
+            try:
+                return self._loaded(session, agent)
+            except DamagedError:  # or the session was archived between its events and its pieces
+                self._repository.forget(session)
+                return self._loaded(session, agent)
+
+    def _loaded(self, session: str, agent: str) -> Any:
+        state = self._repository.state(session)
+        held = state.agents.get(agent)
+        if held is None or not held.pieces:
+            hint = "see `segue agent list`"
+            raise UnknownAgent(f"no state of agent {agent!r} in {session}", hint=hint)
+        return self._kept_for(session, agent, held.pieces, state.version).rope.value()
 
     def _kept_for(self, session: str, agent: str, addresses: tuple[str, ...], version: int) -> _Kept:
         kept = self._kept.get((session, agent))

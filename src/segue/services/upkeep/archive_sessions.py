@@ -13,7 +13,7 @@ import builtins
 import errno
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 
 from ... import errors
@@ -24,6 +24,7 @@ from ...core.base.values import Progress, counted
 from ...core.runs.shared_copies import PREFIX
 from ...core.sessions.status import Card
 from ...effects.clock import moment
+from ...effects.files.maintenance import maintaining
 from ...stores.base import Append, Journal, RunRow
 from ..handoff.export import Parcel, deliver, named_pieces, pack
 from ..runs.shared_copies import archived_with
@@ -65,6 +66,13 @@ class Cleanup:
         """Archive all candidates. One that a run holds or somebody writes to waits for the next time;
         what stands in the way of another is raised when all the rest is archived."""
         self._workspace.pause_file.check()
+        with self._alone():
+            return self._run(days, progress)
+
+    def _alone(self) -> AbstractContextManager[None]:
+        return maintaining(self._workspace.home.database, _HOLDER, journal=self._workspace.store)
+
+    def _run(self, days: float | None, progress: Progress | None) -> builtins.list[Archived]:
         self._finish()
         cards = self.candidates(days)
         archived: builtins.list[Archived] = []
@@ -72,7 +80,7 @@ class Cleanup:
         for card in counted(cards, progress, lambda card: card.id):
             began = time.monotonic()
             try:
-                archived.append(self._archive(card.id))
+                archived += self._archive(card.id)
             except (errors.SessionHeld, errors.StaleVersion):
                 continue
             except (errors.ConflictError, errors.DamagedError) as fault:
@@ -92,7 +100,10 @@ class Cleanup:
     def restore(self, id: str) -> SessionHandle:
         """Bring a session back into the store with its runs, then remove its archive."""
         self._workspace.pause_file.check()
-        clean_name(id)
+        with self._alone():
+            return self._restore(clean_name(id))
+
+    def _restore(self, id: str) -> SessionHandle:
         place = next((place for place in self._places if place.has(id)), None)
         if place is None:
             hint = "`segue cleanup --list` names those that are"
@@ -118,12 +129,15 @@ class Cleanup:
             hold.release()
             raise
 
-    def _archive(self, id: str) -> Archived:
+    def _archive(self, id: str) -> builtins.list[Archived]:
+        """Archive a session; nothing if somebody on another machine has archived it by now."""
         workspace = self._workspace
         workspace.pause_file.check()
         with self._held(id), _file_faults(id):
             ledger = Append(hold_stream(id), workspace.store.head(hold_stream(id)).version)
             events = workspace.store.read(stream_of(id))
+            if not events:
+                return []
             runs = self._runs(id)
             self._write(id, Content(pack(id, events, workspace.store), runs))
             content = self._place.find(id)
@@ -137,7 +151,7 @@ class Cleanup:
             workspace.backups.note_store()  # others may have noted it in between
             self._place.forget_brought_back(id)
             workspace.repository.forget(id)
-            return self._place.described(id)
+            return [self._place.described(id)]
 
     def _finish(self) -> None:
         """Drop runs of sessions that somebody archived who died before he could."""

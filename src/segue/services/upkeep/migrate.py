@@ -13,7 +13,7 @@ store that machines share; it is written anew under that name.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from contextlib import closing, suppress
+from contextlib import ExitStack, closing, suppress
 from typing import Any
 
 from msgspec.structs import replace
@@ -24,6 +24,7 @@ from ...core.base.values import Progress, Value, counted
 from ...core.graphs.events import PREFIX as GRAPHS
 from ...core.journal.event import Draft, Event
 from ...core.runs.shared_copies import PREFIX
+from ...effects.files.maintenance import maintaining
 from ...effects.pause_file import PauseFile
 from ...errors import DamagedError, RefusedError, StaleVersion, UsageError
 from ...settings import Settings
@@ -100,7 +101,11 @@ def migrate(
         here: Store = VolatileStore()
     else:
         here = open_store(places[1], target, busy_timeout_ms=timeout_ms)
-    with closing(there), closing(here):
+    with ExitStack() as stack:
+        stack.enter_context(closing(there))
+        stack.enter_context(closing(here))
+        for place in sorted(places, key=lambda place: place.database) if not dry_run else ():
+            stack.enter_context(maintaining(place.database, "segue migrate"))
         return _Move(there, here, dry_run, progress).all(names[0], names[1])
 
 
@@ -243,18 +248,30 @@ class _Move:
             session = stream.removeprefix("session/")
             if session in self.conflicts:
                 continue
-            theirs, ours = self.source.read(stream), self.target.read(stream)
-            if len(theirs) != len(ours):
-                behind.append(session)
-                continue
-            made = snapshot_of(session, fold_all(ours))
-            addresses = named_pieces(theirs)
-            same = ours == theirs and made == snapshot_of(session, fold_all(theirs))
-            if not same or self.source.pieces(addresses) != self.target.pieces(addresses):
+            same = self._is_same(stream)
+            if same is False:
+                same = self._is_same(stream)  # a scrub may have been at work on one of them
+            if same is False:
                 raise DamagedError("the copy", stream, "rebuilt, it differs from the source")
-            self.target.keep(made)
-            verified += 1
+            if same is None:
+                behind.append(session)
+            else:
+                verified += 1
         return verified, behind
+
+    def _is_same(self, stream: str) -> bool | None:
+        """Whether a refold of the target gives what the source has; None if the source has moved on."""
+        session = stream.removeprefix("session/")
+        theirs, ours = self.source.read(stream), self.target.read(stream)
+        if len(theirs) != len(ours):
+            return None
+        made, addresses = snapshot_of(session, fold_all(ours)), named_pieces(theirs)
+        if ours != theirs or made != snapshot_of(session, fold_all(theirs)):
+            return False
+        if self.source.pieces(addresses) != self.target.pieces(addresses):
+            return False
+        self.target.keep(made)
+        return True
 
 
 def _owned(source: Store, theirs: str, ours: str) -> dict[str, str]:

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from contextlib import suppress
 from pathlib import Path
+from typing import NamedTuple
 
 from ...agents import agent as agent_of
 from ...core.base.values import Progress, Value, counted
+from ...core.journal.event import Event
 from ...core.runs.digest import encode
+from ...effects.files.maintenance import maintaining
 from ...effects.redaction.redact import redact_bytes
 from ...errors import DamagedError, SegueError
-from ...stores.base import Journal, RunRow
+from ...stores.base import Journal, RunRow, Snapshot
 from ..runs import cursor
 from ..runs.discovery import found_of, read_blocks
 from ..runs.observed import runs_of
@@ -18,6 +21,8 @@ from ..runs.read_transcript import Reading, final, read
 from ..runs.run import facts_of, row_of, stored_usage
 from ..sessions.repository import fold_all, snapshot_of, stream_of
 from ..workspace.workspace import Workspace
+
+_LOOKS_MAX = 5
 
 
 class Rebuilt(Value):
@@ -36,29 +41,74 @@ class Rebuilt(Value):
 
 def rebuild(workspace: Workspace, *, check: bool = False, progress: Progress | None = None) -> Rebuilt:
     """Fold every session from its first event; compare with its snapshot, or replace that."""
-    if not check:
-        workspace.pause_file.check()
-    heads = workspace.store.streams("session/")
+    if check:
+        return _rebuild(workspace, True, progress)
+    workspace.pause_file.check()
+    with maintaining(workspace.home.database, "segue rebuild", journal=workspace.store):
+        return _rebuild(workspace, False, progress)
+
+
+def _rebuild(workspace: Workspace, check: bool, progress: Progress | None) -> Rebuilt:
     same, missing, different = 0, 0, []
-    sessions = [stream.removeprefix("session/") for stream, _ in heads]
+    sessions = [stream.removeprefix("session/") for stream, _ in workspace.store.streams("session/")]
     for session in counted(sessions, progress):
-        stream = stream_of(session)
-        kept = workspace.store.snapshots([stream]).get(stream)
-        events = workspace.store.read(stream)
-        if kept is None:
+        look = judged(workspace.store, session)
+        if not look.events:  # it was archived meanwhile
+            continue
+        if look.kept is None:
             missing += 1
-        elif snapshot_of(session, fold_all(events[: kept.version])) == kept:
+        elif look.right:
             same += 1
         else:
             different.append(session)
         if not check:
-            workspace.store.keep(snapshot_of(session, fold_all(events)))
+            _replace(workspace.store, session, look.events)
             workspace.repository.forget(session)
-            after = workspace.store.snapshots([stream]).get(stream)
-            if after is None or after.version != len(events):
-                raise DamagedError("a snapshot", stream, "it was not replaced")
     runs, other = _rebuild_runs(workspace, check, progress)
-    return Rebuilt(len(heads), same, different, missing, runs, other)
+    return Rebuilt(same + missing + len(different), same, different, missing, runs, other)
+
+
+class SnapshotLook(NamedTuple):
+    """A snapshot beside the events that it should be the fold of, which others may be writing to."""
+
+    kept: Snapshot | None
+    events: list[Event]
+    right: bool
+
+
+def judged(journal: Journal, session: str) -> SnapshotLook:
+    """A look at a session's snapshot. It is called wrong only if it was so twice in a row: a scrub, a cleanup
+    or a writer may come between reading the one and the other."""
+    look = _look(journal, session)
+    for _ in range(_LOOKS_MAX):
+        if look.right:
+            break
+        before, look = look, _look(journal, session)
+        if look == before:
+            break
+    return look
+
+
+def _look(journal: Journal, session: str) -> SnapshotLook:
+    stream = stream_of(session)
+    kept = journal.snapshots([stream]).get(stream)
+    events = journal.read(stream)
+    if kept is None or not events:
+        return SnapshotLook(kept, events, True)
+    return SnapshotLook(kept, events, snapshot_of(session, fold_all(events[: kept.version])) == kept)
+
+
+def _replace(journal: Journal, session: str, events: list[Event]) -> None:
+    """Keep the fold of these events, unless a newer one is there. DamagedError if neither is there, although
+    that was tried twice and the session is there."""
+    stream, made = stream_of(session), snapshot_of(session, fold_all(events))
+    for _ in range(2):
+        journal.keep(made)
+        after = journal.snapshots([stream]).get(stream)
+        if after is not None and (after.fold, after.version) >= (made.fold, made.version):
+            return
+    if journal.head(stream).version:
+        raise DamagedError("a snapshot", stream, "it was not replaced")
 
 
 def _rebuild_runs(workspace: Workspace, check: bool, progress: Progress | None) -> tuple[int, list[str]]:
@@ -109,12 +159,10 @@ def stale_snapshots(journal: Journal, *, mend: bool = False) -> list[str]:
     """Sessions whose snapshot is not what a refold gives; made anew if asked."""
     stale = []
     for stream, _ in journal.streams("session/"):
-        kept = journal.snapshots([stream]).get(stream)
-        if kept is None:
-            continue
-        events, session = journal.read(stream), stream.removeprefix("session/")
-        if snapshot_of(session, fold_all(events[: kept.version])) != kept:
+        session = stream.removeprefix("session/")
+        look = judged(journal, session)
+        if not look.right:
             stale.append(session)
             if mend:
-                journal.keep(snapshot_of(session, fold_all(events)))
+                journal.keep(snapshot_of(session, fold_all(look.events)))
     return stale

@@ -11,6 +11,7 @@ from __future__ import annotations
 import contextlib
 import gzip
 import json
+import time
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
@@ -28,6 +29,7 @@ from ...core.sessions.state import SessionState
 from ...effects.clock import now
 from ...effects.files.atomic import write_whole
 from ...effects.files.check_outputs import Outputs
+from ...effects.files.maintenance import maintaining
 from ...errors import BadImport, DamagedError, SegueError, StaleVersion, UsageError
 from ...stores.base import Append, Journal, Memories, ProjectFacts, Rewrite, RunRow, Runs
 from ...stores.memory.store import VolatileRuns
@@ -48,6 +50,8 @@ from .archive_places import Content, SharedPlace, places_of
 
 SCRUBBED = "[scrubbed]"
 LENGTH_MIN = 4
+RETRY_SECONDS = 60.0
+"""How long a scrub tries again while somebody writes to a session that holds the text."""
 
 
 class Scrubbed(Value):
@@ -77,8 +81,14 @@ def scrub(
         raise UsageError(
             f"a text of under {LENGTH_MIN} characters", hint="give the whole text that must be erased"
         )
-    if not dry_run:
-        workspace.pause_file.check()
+    if dry_run:
+        return _scrub(workspace, text, True, progress)
+    workspace.pause_file.check()
+    with maintaining(workspace.home.database, "segue scrub", journal=workspace.store):
+        return _scrub(workspace, text, False, progress)
+
+
+def _scrub(workspace: Workspace, text: str, dry_run: bool, progress: Progress | None) -> Scrubbed:
     events, pieces, sessions = scrub_journal(workspace.store, text, workspace.repository.actor, dry_run)
     runs = scrub_runs(runs_of(workspace).runs, text, dry_run)
     memories = scrub_memories(memories_of(workspace).store, text, dry_run)
@@ -133,27 +143,53 @@ def _stays(journal: Journal, text: str) -> list[str]:
 
 def scrub_journal(journal: Journal, text: str, actor: str, dry_run: bool) -> tuple[int, int, list[str]]:
     """Erase a text from one journal: (events rewritten, pieces masked, sessions touched)."""
-    rewrites: list[Rewrite] = []
-    appends: list[Append] = []
-    pieces: dict[str, bytes] = {}
-    copies = 0
-    for stream, version in journal.streams():
-        events = journal.read(stream)
-        mine = [Rewrite(stream, e.version, body) for e in events if (body := _without(e, text)) != e.body]
-        if stream.startswith("session/"):
-            pieces.update(_pieces_with(journal, events, text))
-        elif stream.startswith(PREFIX):
-            copies += scrub_pieces(journal, stream, partial(mask_all, text=text), dry_run=dry_run)
-        if mine:
-            rewrites += mine
-            hashes = [canonical.digest(rewrite.body).hex() for rewrite in mine]
-            record = ev.Erased([rewrite.version for rewrite in mine], hashes)
-            appends.append(Append(stream, version, [ev.draft(record, at=now(), actor=actor)]))
-    if not dry_run and (rewrites or pieces):
-        journal.erase(rewrites, pieces, *appends)
+    seen: dict[str, _Found] = {}
+    deadline = time.monotonic() + RETRY_SECONDS
+    while True:
+        for stream, version in journal.streams():
+            if stream not in seen or seen[stream].version != version:
+                seen[stream] = _found_in(journal, stream, text, dry_run, seen.get(stream))
+        rewrites = [rewrite for one in seen.values() for rewrite in one.rewrites]
+        pieces = {address: body for one in seen.values() for address, body in one.pieces.items()}
+        if dry_run or not (rewrites or pieces):
+            break
+        try:
+            journal.erase(rewrites, pieces, *(_record(one, actor) for one in seen.values() if one.rewrites))
+            break
+        except StaleVersion:  # somebody works there: look at what is new, and no more
+            if time.monotonic() > deadline:
+                raise
+    copies = sum(one.copies for one in seen.values())
     names = {rewrite.stream for rewrite in rewrites}
     sessions = sorted(name.removeprefix("session/") for name in names if name.startswith("session/"))
     return len(rewrites), len(pieces) + copies, sessions
+
+
+class _Found(Value):
+    """What of a stream holds the text."""
+
+    version: int
+    rewrites: list[Rewrite]
+    pieces: dict[str, bytes]
+    copies: int
+
+
+def _found_in(journal: Journal, stream: str, text: str, dry_run: bool, before: _Found | None) -> _Found:
+    events = journal.read(stream)
+    mine = [Rewrite(stream, e.version, body) for e in events if (body := _without(e, text)) != e.body]
+    pieces, copies = dict[str, bytes](), before.copies if before is not None else 0
+    if stream.startswith("session/"):
+        pieces = _pieces_with(journal, events, text)
+    elif stream.startswith(PREFIX):
+        copies += scrub_pieces(journal, stream, partial(mask_all, text=text), dry_run=dry_run)
+    return _Found(events[-1].version if events else 0, mine, pieces, copies)
+
+
+def _record(found: _Found, actor: str) -> Append:
+    """What is appended to a stream of which bodies are rewritten."""
+    hashes = [canonical.digest(rewrite.body).hex() for rewrite in found.rewrites]
+    record = ev.Erased([rewrite.version for rewrite in found.rewrites], hashes)
+    return Append(found.rewrites[0].stream, found.version, [ev.draft(record, at=now(), actor=actor)])
 
 
 _FIELDS = set(SessionState.__struct_fields__).union(*(one.__struct_fields__ for one in ev.BODIES.values()))

@@ -11,16 +11,21 @@ from __future__ import annotations
 import time
 from contextlib import suppress
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from ...core.base.values import Value
 from ...effects.clock import moment
 from ...effects.files.atomic import private_folder, sync_folder
+from ...effects.files.maintenance import maintaining
 from ...effects.pause_file import PauseFile
 from ...errors import RefusedError, SegueError, StoreUnavailable
 from ...settings import Settings
 from ...stores.base import Journal
 from .data_folder import DataFolder, is_remote
 from .store_note import missing_in, note_store
+
+if TYPE_CHECKING:
+    from ...stores.sqlite import SqliteStore
 
 _CHECK_EVERY_WRITES = 64
 _CLOSE_SECONDS = 3_600
@@ -85,18 +90,19 @@ class Backups:
         with suppress(SegueError, OSError):
             newest = next(iter(self.list()), None)
             if newest is None or dated_in_future(newest.path):
-                return self.make() if self._count() >= 2 or self._has_memories() else None
+                enough = self._count() >= 2 or self._has_memories()
+                return self.make(wait_seconds=0) if enough else None
             age_hours = (time.time() - newest.path.stat().st_mtime) / 3600
             enough = self._count() - newest.events >= self._settings["backup_events"]
             if enough or age_hours >= self._settings.number("backup_hours"):
-                return self.make()
+                return self.make(wait_seconds=0)
         return None
 
-    def make(self) -> Backup:
+    def make(self, *, wait_seconds: float | None = None) -> Backup:
         """Make a backup now and delete the oldest beyond ``backup_keep``. Raises RefusedError for a shared
-        store, and StoreUnavailable if the file cannot be written."""
+        store, StoreUnavailable if the file cannot be written, and StoreBusy if somebody else maintains the
+        store for longer than this waits."""
         from ...stores.sqlite import SqliteStore
-        from ...stores.sqlite.upkeep import back_up
 
         if self._home.shared_store:
             how = "on the server" if is_remote(self._home.shared_store) else "with pg_dump"
@@ -109,15 +115,22 @@ class Backups:
                 "this store is not a file on this machine", hint="back it up where it lives"
             )
         self._pause_file.check()
-        events = self._count()
-        target = self._free_name(events)
+        with maintaining(
+            self._home.database, "segue backup", journal=self._journal, wait_seconds=wait_seconds
+        ):
+            return self._made(self._journal)
+
+    def _made(self, journal: SqliteStore) -> Backup:
+        from ...stores.sqlite.upkeep import back_up
+
+        target = self._free_name(self._count())
         try:
             private_folder(self._home.backups)
-            back_up(self._journal.database, target)
+            back_up(journal.database, target)
             others = [backup for backup in self.list() if backup.path != target]
             for old in others[max(0, int(self._settings["backup_keep"]) - 1) :]:
                 with suppress(SegueError):  # one that cannot be read may hold anything
-                    if not missing_in(self._home, self._journal, old.path):
+                    if not missing_in(self._home, journal, old.path):
                         old.path.unlink(missing_ok=True)
             sync_folder(self._home.backups)
             return next(b for b in self.list() if b.path == target)

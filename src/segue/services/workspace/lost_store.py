@@ -19,6 +19,9 @@ if TYPE_CHECKING:
     import apsw
 
 
+_RECOVERY_SECONDS = 10.0
+
+
 class PlaceCheck:
     """What is known of the store in a data folder, for `stores.sqlite.database.Database`."""
 
@@ -31,12 +34,15 @@ class PlaceCheck:
 
     def after_opening(self, db: apsw.Connection) -> None:
         """Raise DamagedError if this is an older state or another history of the store that stood here."""
-        note = read_note(self._home.store_note)
-        told = (
-            lacking(self._home, note, lambda sql, values: db.execute(sql, values).fetchall()) if note else ""
-        )
-        if told:
+        told = self._lacking(db)
+        if told and told == self._lacking(db):  # else the note or the store was just written
             raise damaged(self._home, told)
+
+    def _lacking(self, db: apsw.Connection) -> str:
+        note = read_note(self._home.store_note)
+        if note is None:
+            return ""
+        return lacking(self._home, note, lambda sql, values: db.execute(sql, values).fetchall())
 
     def file_replaced(self) -> None:
         """Leave a mark that the log here is of another file than the one that has the store's path now: with
@@ -49,6 +55,8 @@ def check_damage(home: DataFolder) -> None:
     """Raise DamagedError if a store was here and is gone or empty: it is never begun anew in silence."""
     damage = home.damage()
     if damage:
+        damage = _after_recovery(home)
+    if damage:
         fault = damaged(home, damage)
         if not home.swap_note.exists():
             fault.hint = (
@@ -56,6 +64,16 @@ def check_damage(home: DataFolder) -> None:
                 "`segue recover --new` keeps what is left of this one and starts one"
             )
         raise fault
+
+
+def _after_recovery(home: DataFolder) -> str:
+    """What is wrong with the store once nobody is putting a recovered one in its place."""
+    from ...stores.sqlite.openers import held_by_us, locked
+
+    if held_by_us(str(home.database)):
+        return home.damage()
+    with locked(str(home.database), alone=False, timeout_seconds=_RECOVERY_SECONDS):
+        return home.damage()
 
 
 def damaged(home: DataFolder, why: str) -> DamagedError:

@@ -1,8 +1,8 @@
 """The embedded store: one SQLite file, many processes.
 
-``schema`` the tables and how they came to be · ``database`` connections and their safety, ``openers``,
-``file_system`` · ``sql`` shared SQL · ``journal`` the store, ``memories`` · ``upkeep`` backups and checks
-· ``salvage`` what is broken.
+``schema`` the tables and how they came to be, ``schema_check`` · ``database`` connections and their safety,
+``opening``, ``openers``, ``file_system`` · ``sql`` shared SQL · ``journal`` the store, ``memories`` ·
+``upkeep`` backups and checks · ``salvage`` what is broken.
 """
 
 from .database import Database

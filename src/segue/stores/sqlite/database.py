@@ -27,6 +27,7 @@ from ..proofs import too_new
 from . import schema
 from .file_system import STORE_BYTES_MIN, is_network, read_mounts, wal_is_safe
 from .openers import held_by_us, locked
+from .opening import KeptConnection, Opening, SharedCommit
 
 T = TypeVar("T")
 Bindings = tuple[Any, ...] | Mapping[str, Any]
@@ -44,56 +45,6 @@ _MAYBE_READABLE = (
 """What SQLite raises for a file that it cannot prepare for writing; such a file may be readable."""
 _TAKEN_AWAY = (apsw.ConnectionClosedError, apsw.CursorClosedError, apsw.ThreadingViolationError)
 """What a thread sees whose connection another one closes, because the file was closed or replaced."""
-
-
-class _Kept:
-    """A thread's connection, let go when the thread ends: a server has many that come and go. It is closed
-    once nobody else has it. After a fork the threads of the parent are gone, and their connections are the
-    parent's: not to be touched."""
-
-    __slots__ = ("_among", "_db", "_left_open", "_process")
-
-    def __init__(self, db: apsw.Connection, among: list[apsw.Connection]) -> None:
-        self._db, self._among, self._process = db, among, os.getpid()
-        self._left_open = forks.left_open  # by a name of its own: those of modules go while Python exits
-
-    def __del__(self) -> None:
-        if os.getpid() != self._process:
-            self._left_open.append(self._db)
-            return
-        with suppress(ValueError):
-            self._among.remove(self._db)
-
-
-class Opening:
-    """The file as it is open: what was read under another opening may be of another file."""
-
-    __slots__ = ("connections", "forks", "here", "inode", "is_replaced", "log_inode")
-
-    def __init__(self) -> None:
-        self.forks = forks.count
-        self.inode = 0
-        """Of the file; 0 until the first connection is there."""
-        self.log_inode = 0
-        """Of its log, if that was there when a connection was made."""
-        self.connections: list[apsw.Connection] = []
-        self.is_replaced = False
-        """Whether somebody found the file gone, or another one in its place."""
-        self.here = threading.local()
-        """What each thread has of it: a connection, the cursor that it writes with, why it can only read."""
-
-
-class SharedCommit:
-    """A commit that several writes of a thread share."""
-
-    __slots__ = ("appends", "begun", "fault", "opening")
-
-    def __init__(self, opening: Opening) -> None:
-        self.opening = opening
-        self.appends = 0
-        self.begun = False
-        self.fault: errors.SegueError | None = None
-        """Why it cannot be made any more: nothing that was part of it is there."""
 
 
 class PlaceCheck(Protocol):
@@ -199,7 +150,7 @@ class Database:
                     opening.log_inode = 0
                 opening.here.writer = db.cursor()
                 opening.connections.append(db)
-                opening.here.kept, opening.here.db = _Kept(db, opening.connections), db
+                opening.here.kept, opening.here.db = KeptConnection(db, opening.connections), db
                 return True
         self._let_go(db, is_replaced=True)
         return False
@@ -330,7 +281,9 @@ class Database:
             why: errors.SegueError = errors.AccessError(f"{self.path} was opened read-only")
             return self._to_read(opening, why, anew)
         try:
-            return self._to_write(anew)
+            db = self._to_write(anew)
+            opening.here.unwritable = self._altered(db)
+            return db
         except _MAYBE_READABLE as fault:
             if not self.path.is_file() or not os.stat(self._name).st_size:
                 raise
@@ -384,6 +337,18 @@ class Database:
             raise
         return db
 
+    def _altered(self, db: apsw.Connection) -> errors.DamagedError | None:
+        """Why nothing may be written: a trigger of somebody else's can undo what is committed."""
+        found = db.execute("SELECT name FROM sqlite_schema WHERE type = 'trigger'").fetchall()
+        return self._deviating() if found and self.writable else None
+
+    def _deviating(self) -> errors.DamagedError | None:
+        """What is wrong with tables, indexes and triggers, if anything is."""
+        from .schema_check import deviations_of
+
+        told = "; ".join(one.told for one in deviations_of(self.path))
+        return errors.DamagedError("the store", self._name, told) if told else None
+
     def _refuse_emptied(self, was_open: bool) -> None:
         """DamagedError before SQLite first reads a file that was emptied: it would delete the log."""
         try:
@@ -412,6 +377,13 @@ class Database:
         if torn and not (log.exists() and log.stat().st_size):
             raise errors.DamagedError("the store", self._name, "its end is missing")
 
+    def rest(self) -> None:
+        """Close the connection of this thread, if no other thread has one and nothing is under way."""
+        opening = self._opening
+        own = getattr(opening.here, "db", None)
+        if own is not None and opening.connections == [own] and own.get_autocommit():
+            self.close()
+
     def close(self) -> None:
         """Close all connections of this process; the next call opens anew."""
         if self._opening.forks != forks.count:
@@ -423,7 +395,10 @@ class Database:
         opening = self._opening_here()
         db = opening.here.db
         try:
-            return look(db)
+            try:
+                return look(db)
+            except (apsw.CorruptError, UnicodeDecodeError):
+                return look(db)  # damaged is only what was read twice
         except UnicodeDecodeError as fault:
             raise errors.DamagedError("the store", self._name, "a text is not UTF-8") from fault
         except apsw.Error as fault:
@@ -440,12 +415,17 @@ class Database:
             try:
                 return db.execute(sql, values).fetchall()
             except apsw.SQLError as fault:
-                old = not self.writable or self.unwritable is not None
-                if not old or not str(fault).startswith("no such table"):
+                if not self._is_older(db) or not str(fault).startswith("no such table"):
                     raise
                 return []
 
         return self.reading(look)
+
+    def _is_older(self, db: apsw.Connection) -> bool:
+        """Whether the store is of an older schema, and cannot be brought to ours."""
+        if self.unwritable is None:
+            return not self.writable
+        return int(db.pragma("user_version")) < schema.SCHEMA
 
     def writing(self, work: Callable[[apsw.Cursor], T]) -> T:
         """Run work in one durable transaction, or as a part of the one that this thread's writes share; on
@@ -645,4 +625,5 @@ class Database:
         if isinstance(fault, apsw.IOError):
             hint = "check space and quotas with `df`, then try again; you can still read what is stored"
             return errors.StoreUnavailable(f"the disk refused the write: {fault}", hint=hint)
-        return errors.StoreError(f"the store failed: {fault}", hint="see `segue doctor`")
+        altered = self._deviating() if isinstance(fault, apsw.SQLError) else None
+        return altered or errors.StoreError(f"the store failed: {fault}", hint="see `segue doctor`")

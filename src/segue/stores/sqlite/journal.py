@@ -21,10 +21,11 @@ from ..._failpoints import trip
 from ...core.base import canonical
 from ...core.journal.chain import linked
 from ...core.journal.event import Event, seal_rows
-from ...errors import StaleVersion
+from ...errors import DamagedError, StaleVersion
 from ..base import Append, AppendWatch, Head, Pieces, Rewrite, Snapshot, Versions
 from ..proofs import check_beside, proven_event, proven_piece
-from .database import BUSY_TIMEOUT_MS, OVERWRITE_DELETED, Database, Executor, Opening, PlaceCheck
+from .database import BUSY_TIMEOUT_MS, OVERWRITE_DELETED, Database, Executor, PlaceCheck
+from .opening import Opening
 from .schema import id_of
 
 if TYPE_CHECKING:  # most commands need the journal alone
@@ -205,6 +206,8 @@ class SqliteStore:
                     db.execute(INSERT, (*row, 0))
             except apsw.ConstraintError:
                 raise StaleVersion(wish.stream, wish.expect, self.head_in(db, number)[0]) from None
+            if not db.connection.changes():  # a trigger of somebody else's can say so and do nothing
+                raise DamagedError("the store", str(self.database.path), "it does not take in new events")
             trip("store.append.between")
             events.append(event)
         return events
@@ -376,6 +379,10 @@ class SqliteStore:
         self.writing(work)
         for wish in streams:
             self._known.heads.pop(wish.stream, None)
+
+    def rest(self) -> None:
+        """Keep nothing open meanwhile, as far as no other thread needs it; the next call opens anew."""
+        self.database.rest()
 
     def close(self) -> None:
         self.database.close()

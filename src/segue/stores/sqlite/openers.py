@@ -11,7 +11,8 @@ from pathlib import Path
 from ... import errors
 
 _alone: set[str] = set()
-_kept_open: list[int] = []
+_kept_open: dict[tuple[int, int], int] = {}
+CLOSING_SECONDS = 2.0
 
 
 def held_by_us(path: str) -> bool:
@@ -42,11 +43,15 @@ def locked(path: str, *, alone: bool, timeout_seconds: float) -> Iterator[None]:
 
 @contextmanager
 def alone(path: Path, *, timeout_seconds: float = 10.0) -> Iterator[None]:
-    """Nobody else has the store open, and nobody opens it meanwhile; StoreBusy otherwise."""
+    """Nobody else has the store open, and nobody opens it meanwhile; StoreBusy otherwise. Commands that have
+    just ended their work get a moment to close it."""
     with locked(str(path), alone=True, timeout_seconds=timeout_seconds):
-        if _open_elsewhere(path):
-            hint = "close the programs that use Segue here, then try again"
-            raise errors.StoreBusy(f"other processes have {path} open", hint=hint)
+        deadline = time.monotonic() + min(timeout_seconds, CLOSING_SECONDS)
+        while _open_elsewhere(path):
+            if time.monotonic() > deadline:
+                hint = "close the programs that use Segue here, then try again"
+                raise errors.StoreBusy(f"other processes have {path} open", hint=hint)
+            time.sleep(0.05)
         _alone.add(str(path))
         try:
             yield
@@ -61,9 +66,13 @@ _DEAD_MAN_BYTE = 128
 def _open_elsewhere(path: Path) -> bool:
     from ..._locks import is_byte_held
 
+    name = f"{path}-shm"
     try:
-        shared = os.open(f"{path}-shm", os.O_RDWR)
+        found = os.stat(name)
+        shared = _kept_open.get((found.st_dev, found.st_ino))
+        if shared is None:
+            shared = os.open(name, os.O_RDWR)
+            _kept_open[found.st_dev, found.st_ino] = shared  # closing it drops our own connections' locks
     except OSError:
         return False
-    _kept_open.append(shared)  # closing it would drop the locks of our own connections
     return is_byte_held(shared, _DEAD_MAN_BYTE)

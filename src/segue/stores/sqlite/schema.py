@@ -131,6 +131,11 @@ READABLE_FROM = 1
 """The oldest schema whose Segue can read a store of this schema."""
 
 
+def statements(script: str) -> list[str]:
+    """The statements of a migration."""
+    return [statement for statement in script.split(";") if statement.strip()]
+
+
 def may_write(db: apsw.Connection) -> bool:
     """Whether a store is not of a newer schema. Raises SchemaTooNew if it cannot even be read."""
     return _version(db) <= SCHEMA or _readable(db)
@@ -145,7 +150,7 @@ def prepare(db: apsw.Connection) -> bool:
         current = _version(db)
         if current < SCHEMA:
             for script in MIGRATIONS[current:]:
-                for statement in script.split(";"):
+                for statement in statements(script):
                     db.execute(statement)
             readable = f"{SCHEMA}:{READABLE_FROM}"
             db.execute("INSERT OR REPLACE INTO meta VALUES ('readable_from', ?)", (readable,))
@@ -174,4 +179,4 @@ def _readable(db: apsw.Connection) -> bool:
     schema, _, oldest = str(row[0] if row else "").partition(":")
     if schema == str(newer) and oldest.isdecimal() and int(oldest) <= SCHEMA:
         return False
-    raise too_new(newer, SCHEMA)
+    raise too_new(newer, SCHEMA, altered=schema == str(SCHEMA))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import glob
 import os
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -13,6 +14,7 @@ import msgspec
 
 from ..._failpoints import trip
 from ..._files import open_file
+from ..._locks import try_lock
 from ...core.base.values import Value
 from ...core.journal.event import Erased, Event, read_event
 from ...core.journal.pieces import address as address_of
@@ -23,13 +25,21 @@ from .schema import MEMORIES_SINCE, NAME_STORE, STREAM_BITS, id_of
 
 PAGES_A_STEP = 4096
 LEFT_SECONDS = 3600.0
-"""A backup that was not finished for so long never will be."""
+"""A backup of an earlier version that was not finished for so long never will be."""
 
 
 def back_up(database: Database, target: Path, progress: Callable[[int, int], None] | None = None) -> None:
     """A consistent copy while others write; whole and synced, or not there."""
     partial = target.with_name(f".{target.name}.{os.getpid()}.partial")
-    _sweep(target.parent)
+    for left in abandoned(target.parent):
+        _remove_partial(left)
+    with _being_written(partial):
+        _write(database, partial, target, progress)
+
+
+def _write(
+    database: Database, partial: Path, target: Path, progress: Callable[[int, int], None] | None
+) -> None:
     try:
         os.close(os.open(partial, os.O_CREAT | os.O_RDWR | os.O_TRUNC, 0o600))
         copy = apsw.Connection(str(partial))
@@ -66,12 +76,43 @@ def _one_moment(db: apsw.Connection) -> Iterator[None]:
         db.execute("ROLLBACK")
 
 
-def _sweep(folder: Path) -> None:
-    """Remove what killed backups left behind; a scrub would not look there."""
-    for left in folder.glob(".*.partial*"):
+@contextlib.contextmanager
+def _being_written(partial: Path) -> Iterator[None]:
+    """Let others see that this process is at work on a file: by a lock on one beside it, since SQLite has
+    locks of its own on the file itself."""
+    beside = partial.with_name(f"{partial.name}.lock")
+    lock = os.open(beside, os.O_CREAT | os.O_RDWR, 0o600)
+    try:
+        try_lock(lock)
+        yield
+    finally:
         with contextlib.suppress(OSError):
-            if time.time() - left.stat().st_mtime > LEFT_SECONDS:
-                left.unlink()
+            beside.unlink()
+        os.close(lock)
+
+
+def abandoned(folder: Path) -> list[Path]:
+    """Backups in a folder that were not finished, and that no process is at work on."""
+    return [left for left in sorted(folder.glob(".*.partial")) if _is_abandoned(left)]
+
+
+def _is_abandoned(partial: Path) -> bool:
+    try:
+        lock = os.open(partial.with_name(f"{partial.name}.lock"), os.O_RDWR)
+    except OSError:  # of an earlier version, which had no locks
+        with contextlib.suppress(OSError):
+            return time.time() - partial.stat().st_mtime > LEFT_SECONDS
+        return False
+    try:
+        return try_lock(lock)
+    finally:
+        os.close(lock)
+
+
+def _remove_partial(partial: Path) -> None:
+    for left in (partial, *partial.parent.glob(f"{glob.escape(partial.name)}[-.]*")):
+        with contextlib.suppress(OSError):
+            left.unlink()
 
 
 def restore(

@@ -14,6 +14,7 @@ from ....effects.files.atomic import is_open_to_others
 from ....errors import SegueError
 from ....stores.sqlite import SqliteStore
 from ....stores.sqlite.file_system import is_network, read_mounts
+from ....stores.sqlite.upkeep import abandoned
 from ...resume import emergency
 from ...workspace.backups import dated_in_future
 from ...workspace.data_folder import DataFolder
@@ -22,6 +23,7 @@ from ...workspace.open_workspace import open_workspace
 from ..recover.aside import in_the_way
 from ..recover.ladder import inspect, older_state, unreadable_backups
 from ..recover.sources import backups as backup_files
+from ..recover.tables import table_faults
 from .finding import Diagnosis, proven
 
 BACKUP_AGE_DAYS_MAX = 7
@@ -111,6 +113,9 @@ def store(home: DataFolder) -> Iterator[Diagnosis]:
         return
     if not path.is_file():
         return  # the look at the folder has said so
+    if faults := table_faults(path).told:
+        yield Diagnosis("store", "bad", "; ".join(faults), RECOVER)
+        return
     try:
         trouble = inspect(path) or older_state(home)
     except SegueError as fault:
@@ -145,6 +150,10 @@ def commands(home: DataFolder, environment: Mapping[str, str], folder: Path) -> 
 
 def backups(home: DataFolder) -> Iterator[Diagnosis]:
     """The backups: are there any, of when, and can they be read."""
+    if left := abandoned(home.backups):
+        size = sum(path.stat().st_size for path in left if path.exists()) / 1e6
+        told = f"{count(len(left), 'backup')} that a kill interrupted, {size:,.1f} MB"
+        yield Diagnosis("backups", "warn", told, "`segue backup` makes a whole one, and removes them")
     files = backup_files(home)
     if broken := unreadable_backups(home):
         told = f"{broken[0].name} cannot be read{more(len(broken) - 1)}"

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from ....effects.clock import now
 from ....effects.files.atomic import private_folder, sync_folder
+from ....effects.files.maintenance import maintaining
 from ....errors import RefusedError
 from ....stores.sqlite import SqliteStore, alone
 from ...workspace.data_folder import DataFolder
@@ -48,7 +49,7 @@ def begin_anew(home: DataFolder) -> Path:
     """Put all that is left of a store that was lost aside, and begin a new one in its place. Raises
     RefusedError if the store is there."""
     private_folder(home.database.parent)
-    with alone(home.database):
+    with maintaining(home.database, "segue recover --new"), alone(home.database):
         if not home.damage() and not in_the_way(home) and not _is_emptied(home):
             hint = "for another store choose another folder with SEGUE_HOME, or name a file with --store"
             raise RefusedError(f"there is already a store in {home.database}", hint=hint)

@@ -84,12 +84,13 @@ def put_back(path: Path, memories: Sequence[Memory]) -> None:
     if not memories:
         return
     with contextlib.closing(SqliteStore(path)) as journal:
-        journal.memories.write(MemoryChange(adds=[_with_words(memory) for memory in memories]))
+        journal.memories.write(MemoryChange(adds=[with_words(memory) for memory in memories]))
         if journal.database.journal_mode == "wal":
             journal.database.connection().execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
 
 
-def _with_words(memory: Memory) -> StoredMemory:
+def with_words(memory: Memory) -> StoredMemory:
+    """A memory as a store takes it in, with the words that it is found by."""
     return StoredMemory(memory, " ".join(words(searched_text(memory)[:20_000])) if memory.live else "")
 
 
@@ -113,7 +114,7 @@ def scrubbed(kept: Iterable[StoredMemory], clean: Callable[[Any], Any]) -> list[
             if other != memory.id:
                 reason = "says the same as another one, since a text was erased"
                 memory = replace(memory, deprecated=now(), superseded_by=other, reason=reason)
-        found.append(_with_words(memory))
+        found.append(with_words(memory))
     return found
 
 

@@ -3,6 +3,7 @@
 Rungs, each tried only where those above it do not hold:
 
 1. *store*: it opens, SQLite finds nothing wrong, every chain is proven.
+   *tables*: what the schema declares and the file lacks is made anew around a whole journal (``tables``).
 2. *refold*: the journal is whole, snapshots are not: they are made anew.
 3. *backup*: the newest backup plus every later event that is readable in the damaged file, its log, older
    backups and kept originals, merged by the chains of their hashes (``sources``).
@@ -20,10 +21,12 @@ from __future__ import annotations
 import os
 import tempfile
 from collections.abc import Iterator
-from contextlib import closing, contextmanager, nullcontext, suppress
+from contextlib import closing, contextmanager, suppress
 from functools import partial
 from pathlib import Path
 from typing import NamedTuple
+
+import apsw
 
 from ...._failpoints import trip
 from ...._files import copy_file, is_file, open_file
@@ -32,6 +35,7 @@ from ....core.journal.chain import faults
 from ....core.journal.histories import Missing
 from ....effects.clock import now
 from ....effects.files.atomic import private_folder, sync_file, sync_folder, write_whole
+from ....effects.files.maintenance import maintaining
 from ....effects.pause_file import PauseFile
 from ....effects.processes.identity import start_of
 from ....errors import AccessError, SchemaTooNew, SegueError, StoreBusy, StoreFull
@@ -46,7 +50,8 @@ from . import sources
 from .aside import in_the_way, put_aside
 from .from_memories import gathered, put_back
 from .lost_state import bring_back, lost_pieces, merge_emergencies, refold
-from .result import OF_A_STATE, KeptHistory, Recovery, Rung
+from .result import ACTOR, OF_A_STATE, KeptHistory, Recovery, Rung
+from .tables import TableFaults, carry_over, mend_tables, table_faults
 
 TROUBLES_MAX = 2
 
@@ -77,8 +82,10 @@ def recover(
         return recover_server(home, settings, dry_run=dry_run)
     if not dry_run:
         private_folder(home.database.parent)
-    with nullcontext() if dry_run else alone(home.database):
-        return _climb(home, settings, tree, dry_run=dry_run, progress=progress)
+    if dry_run:
+        return _climb(home, settings, tree, dry_run=True, progress=progress)
+    with maintaining(home.database, ACTOR), alone(home.database):
+        return _climb(home, settings, tree, dry_run=False, progress=progress)
 
 
 def _climb(
@@ -91,23 +98,29 @@ def _climb(
         if blocked:
             put_aside(home, blocked, "in-the-way")
     trouble = [f"{one} is not a file" for one in blocked] or ([remains] if remains else [])
+    mended, kept = list[Rung](), ""
+    faults = TableFaults([]) if trouble else table_faults(path)
     if not trouble and path.exists():
-        trouble = inspect(path, read_only=dry_run) or older_state(home)
-    rungs = [Rung("store", "damaged" if trouble else "ok", _in_short(trouble))]
+        mended, kept, trouble = _mend_tables(home, path, faults, dry_run=dry_run)
+        if not mended or not dry_run:
+            trouble = trouble or inspect(path, read_only=dry_run) or older_state(home)
+    rungs = [Rung("store", "damaged" if trouble else "ok", _in_short(trouble)), *mended]
     missing: list[Missing] = []
-    kept, sessions, events = "", 0, 0
+    sessions, events = 0, 0
     rebuilt: set[str] | None = None
     built: _Built | None = None
     if trouble:
         with _place_to_build(path, dry_run=dry_run) as new:
             built = _build(home, new, progress)
+            if trouble == faults.in_journal:
+                carry_over(path, new)
             sessions, events = _count(new)
             rebuilt = _sessions(new)
             if not dry_run:
-                kept = _swap(home, path, new)
+                kept = _swap(home, path, new) or kept
         missing = built.missing
         rungs += built.rungs
-    elif path.exists():
+    elif path.exists() and not (mended and dry_run):
         with closing(SqliteStore(path, read_only=dry_run)) as journal:
             rungs.append(refold(journal, mend=not dry_run))
     rung, restored = merge_emergencies(
@@ -130,6 +143,27 @@ def _climb(
     memories, doubt = (built.memories, built.doubt) if built else (0, "")
     histories = built.histories if built else []
     return Recovery(rungs, sessions, events, missing, kept, changed, memories, doubt, made, histories)
+
+
+def _mend_tables(
+    home: DataFolder, path: Path, faults: TableFaults, *, dry_run: bool
+) -> tuple[list[Rung], str, list[str]]:
+    """The rung of tables, if there is something to do on it; where the original is kept; and what is wrong
+    that a new store has to be built for."""
+    if faults.in_journal:
+        return [], "", faults.in_journal
+    if not faults.found:
+        return [], "", []
+    if dry_run:
+        return [Rung("tables", "ok", f"can be made right: {'; '.join(faults.told)}")], "", []
+    aside = _keep_original(home, path)
+    try:
+        done = mend_tables(home, path, faults)
+    except apsw.Error as fault:
+        return [], str(aside), [*faults.told, str(fault)]
+    with closing(SqliteStore(path)) as journal, suppress(SegueError, OSError):
+        note_store(home, journal, anew=True)
+    return [Rung("tables", "used", "; ".join(done))], str(aside), []
 
 
 @contextmanager
@@ -188,7 +222,14 @@ def _back_up(home: DataFolder, settings: Settings) -> str:
 
 
 def inspect(path: Path, *, read_only: bool = False) -> list[str]:
-    """What is wrong with a store, in words; empty if it is proven whole."""
+    """What is wrong with a store, in words, as two looks at it find alike: others may be writing, or archive
+    a session between its events and its pieces. Empty if it is proven whole."""
+    found = _look(path, read_only=read_only)
+    again = _look(path, read_only=read_only) if found else []
+    return [told for told in found if told in again]
+
+
+def _look(path: Path, *, read_only: bool) -> list[str]:
     journal = SqliteStore(path, read_only=read_only)
     try:
         found = integrity(journal.database)
@@ -216,7 +257,14 @@ def inspect(path: Path, *, read_only: bool = False) -> list[str]:
 
 def older_state(home: DataFolder) -> list[str]:
     """What says that the store is an older state of the one that stood here, or begun anew: the note beside
-    it, and backups that hold what the store does not hold. Empty if nothing does."""
+    it, and backups that hold what the store does not hold. Empty if nothing does, twice: a session may have
+    gone to the archive between two looks."""
+    found = _signs_of_older_state(home)
+    again = _signs_of_older_state(home) if found else []
+    return [told for told in found if told in again]
+
+
+def _signs_of_older_state(home: DataFolder) -> list[str]:
     found = []
     with suppress(SegueError), closing(SqliteStore(home.database, read_only=True)) as journal:
         found = [behind_note(home, journal)]
@@ -265,18 +313,9 @@ def _swap(home: DataFolder, path: Path, new: Path) -> str:
     From the moment in which the old log goes until the new file stands there, a marker names the
     copies: whoever opens the store then is told, and the next recovery begins from the copies.
     """
-    aside = home.folder_for_original(now())
-    originals = [path.with_name(path.name + suffix) for suffix in ("-wal", "-journal", "")]
-    for original in originals:
-        if is_file(original):
-            private_folder(aside)
-            copy_file(original, aside / original.name)
-            with open_file(aside / original.name) as copy:
-                sync_file(copy.fileno())
-    if aside.exists():
-        sync_folder(aside)
-        if sources.kept_aside(home) is None:
-            write_whole(home.swap_note, str(aside).encode())
+    aside = _keep_original(home, path)
+    if aside.exists() and sources.kept_aside(home) is None:
+        write_whole(home.swap_note, str(aside).encode())
     earlier = sources.kept_aside(home)
     kept = str(aside) if aside.exists() else str(earlier.parent) if earlier is not None else ""
     trip("recover.before_swap")
@@ -290,6 +329,20 @@ def _swap(home: DataFolder, path: Path, new: Path) -> str:
     home.swap_note.unlink(missing_ok=True)
     trip("recover.after_swap")
     return kept
+
+
+def _keep_original(home: DataFolder, path: Path) -> Path:
+    """Copy what is there of a store into a folder of its own, which is not made if nothing is there."""
+    aside = home.folder_for_original(now())
+    for original in [path.with_name(path.name + suffix) for suffix in ("-wal", "-journal", "")]:
+        if is_file(original):
+            private_folder(aside)
+            copy_file(original, aside / original.name)
+            with open_file(aside / original.name) as copy:
+                sync_file(copy.fileno())
+    if aside.exists():
+        sync_folder(aside)
+    return aside
 
 
 def _remove_leftovers(path: Path) -> None:

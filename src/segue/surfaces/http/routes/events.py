@@ -9,8 +9,8 @@ cannot be appended: they have routes of their own.
 from __future__ import annotations
 
 import time
-from collections.abc import AsyncGenerator
-from functools import reduce
+from collections.abc import AsyncGenerator, Callable, Iterable
+from functools import partial, reduce
 from operator import or_
 from typing import Annotated, Any
 
@@ -36,7 +36,8 @@ from .sessions import LoggedEvent, logged
 
 EVENTS_MAX = 1_000
 HEARTBEAT_SECONDS = 15.0
-BATCH = 200
+BATCH = 16
+"""Events at once for a follower: a client that does not read them has them in memory until it is dropped."""
 EVENT = {
     "version": 5, "kind": "item.done", "at": "2026-11-15T10:12:00.000000Z", "actor": "user", "run": "",
     "format": 1, "left": 0, "erased": False, "known": True, "words": "done: user model",
@@ -134,23 +135,35 @@ async def follow_events(caller: Caller, request: Request, id: str, after: Versio
 async def _followed(caller: Caller, stream: str, after: int) -> AsyncGenerator[bytes, None]:
     follower, project = caller.server.follower, caller.access.project
     store, last_sent = caller.server.projects.store(project), time.monotonic()
+    known = partial(_still_known, caller)
     yield b"retry: 1000\n: following\n\n"
     while not follower.closing:
         signal = follower.signal(project)
         if await follower.head(project, stream) > after:
-            if not await to_thread.run_sync(_still_known, caller):
+            if not await follower.shared((project, "key", caller.access.key), known):
                 return
-            for event in await to_thread.run_sync(lambda: store.read(stream, after=after, limit=BATCH)):  # noqa: B023
-                after, last_sent = event.version, time.monotonic()
-                data = compact(event_object(event)).decode()
-                yield f"id: {event.version}\nevent: {event.kind}\ndata: {data}\n\n".encode()
+            place = (project, "events", stream, str(after))
+            read = partial(store.read, stream, after=after, limit=BATCH)
+            for version, message in await follower.shared(place, partial(_messages, read)):
+                after, last_sent = version, time.monotonic()
+                yield message
             continue
         await follower.wait(signal, HEARTBEAT_SECONDS)
         if time.monotonic() - last_sent >= HEARTBEAT_SECONDS:
-            if not await to_thread.run_sync(_still_known, caller):
+            if not await follower.shared((project, "key", caller.access.key), known):
                 return
             last_sent = time.monotonic()
             yield b": still here\n\n"
+
+
+def _messages(read: Callable[[], Iterable[ev.Event]]) -> list[tuple[int, bytes]]:
+    """The next events with their versions, as messages."""
+    found = []
+    for event in read():
+        data = compact(event_object(event)).decode()
+        message = f"id: {event.version}\nevent: {event.kind}\ndata: {data}\n\n"
+        found.append((event.version, message.encode()))
+    return found
 
 
 def _still_known(caller: Caller) -> bool:

@@ -9,13 +9,16 @@ from __future__ import annotations
 
 import asyncio
 import time
+from collections.abc import Callable
+from typing import Any, TypeVar
 
 from anyio import to_thread
 
 from ....services.server.projects import Projects
 
+T = TypeVar("T")
 POLL_SECONDS = 0.5
-_HEADS_MAX = 10_000
+_SHARED_SECONDS = POLL_SECONDS / 2
 
 
 class StreamFollower:
@@ -24,12 +27,12 @@ class StreamFollower:
     def __init__(self, projects: Projects) -> None:
         self._projects = projects
         self._signals: dict[str, asyncio.Event] = {}
-        self._heads: dict[tuple[str, str], tuple[float, asyncio.Task[int]]] = {}
+        self._looks: dict[tuple[str, ...], tuple[float, asyncio.Task[Any]]] = {}
         self.closing = False
 
     def wake(self, project: str) -> None:
         """Wake those who wait for a project, because something was written there."""
-        self._heads = {key: kept for key, kept in self._heads.items() if key[0] != project}
+        self._looks = {key: kept for key, kept in self._looks.items() if key[0] != project}
         signal = self._signals.pop(project, None)
         if signal is not None:
             signal.set()
@@ -55,12 +58,15 @@ class StreamFollower:
 
     async def head(self, project: str, stream: str) -> int:
         """The version of a stream's last event, as of now or of a moment ago."""
-        key, now = (project, stream), time.monotonic()
-        kept = self._heads.get(key)
-        if kept is None or now - kept[0] > POLL_SECONDS / 2 or (kept[1].done() and kept[1].exception()):
-            store = self._projects.store(project)
-            look = asyncio.ensure_future(to_thread.run_sync(lambda: store.head(stream).version))
-            kept = self._heads[key] = (now, look)
-            if len(self._heads) > _HEADS_MAX:
-                self._heads.clear()
-        return await asyncio.shield(kept[1])
+        store = self._projects.store(project)
+        return await self.shared((project, "head", stream), lambda: store.head(stream).version)
+
+    async def shared(self, key: tuple[str, ...], look: Callable[[], T]) -> T:
+        """What a look at something of a project gives, now or a moment ago: one for all who ask. The first of
+        the key is the project. So a thousand clients that do not read cost as much as one."""
+        now, kept = time.monotonic(), self._looks.get(key)
+        if kept is None or now - kept[0] > _SHARED_SECONDS or (kept[1].done() and kept[1].exception()):
+            self._looks = {one: old for one, old in self._looks.items() if now - old[0] <= _SHARED_SECONDS}
+            kept = self._looks[key] = (now, asyncio.ensure_future(to_thread.run_sync(look)))
+        found: T = await asyncio.shield(kept[1])
+        return found

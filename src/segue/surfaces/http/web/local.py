@@ -26,6 +26,7 @@ from starlette.responses import Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from ....api.segue import Segue
+from ....core.base.lazy import regex
 from ....core.sessions.status import Card
 from ....core.usage.figures import Observed
 from ....errors import Misdirected, NotKnown, SegueError, UnexpectedError
@@ -45,7 +46,7 @@ from .render import PREFIX, problem_page, redirect, unknown_page
 from .visitor import Visitor, stamp_of
 
 HOST = "127.0.0.1"
-HOSTS = ("127.0.0.1", "localhost", "[::1]")
+HOST_HEADER = regex(r"(?:127\.0\.0\.1|localhost|\[::1\]):[0-9]{1,5}")
 LIVING_FILES_MAX = 60
 WATCHED_SECONDS = 5.0
 LOOK_AHEAD_SECONDS = 5.0
@@ -211,7 +212,7 @@ class HostCheck:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "http":
             names = Request(scope).headers.getlist("host")
-            if len(names) != 1 or names[0].rpartition(":")[0] not in HOSTS:
+            if len(names) != 1 or not HOST_HEADER.fullmatch(names[0]):
                 fault = Misdirected("this is not the host in the link", hint="use the link as printed")
                 await problem_page(fault)(scope, receive, send)
                 return
