@@ -22,7 +22,7 @@ from segue.effects.files.spool import SpoolRecord
 from segue.services.brief.project_brief import brief_here
 from segue.services.hooks import spool_drain, time_limits
 from segue.services.hooks.spool_drain import drain, spool_of
-from segue.services.runs import cursor, read_in_time, read_transcript
+from segue.services.runs import cursor, read_transcript
 from segue.services.runs.cursor import reading_of, unpacked
 from segue.services.runs.observed import runs_of
 from segue.services.runs.read_transcript import Reading, read
@@ -176,7 +176,7 @@ def test_of_a_large_document_in_lines_the_next_run_is_told_the_end(
     home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(read_transcript, "DOCUMENT_BYTES_MAX", 50_000)
-    monkeypatch.setattr(read_in_time, "DOCUMENT_END_BYTES", 20_000)
+    monkeypatch.setattr(read_transcript, "DOCUMENT_END_BYTES", 20_000)
     agent = Agent(home, tmp_path / "shop", "gemini-cli")
     path = long_run(agent, native="before-1", calls=400)
     told = agent.raw(
@@ -273,10 +273,10 @@ def test_the_alarm_ends_a_hook_that_survives_every_fault(monkeypatch: pytest.Mon
 
 
 def test_hooks_work_far_shorter_than_agents_wait() -> None:
-    assert max(time_limits.SECONDS.values()) <= 1.0
+    assert max(time_limits.SECONDS.values()) <= 1.2
     assert all(time_limits.SECONDS[kind] <= 0.6 for kind in ("stop", "end", "failure"))
     assert time_limits.ALARM_SECONDS_DEFAULT <= 5.0, "Claude Code, Codex and Gemini CLI wait for ten"
-    assert max(time_limits.ALARM_SECONDS.values()) < 3.0, "Codex waits for three at the end"
+    assert time_limits.ALARM_SECONDS["SessionEnd"] < 3.0, "Codex waits for three at the end"
 
 
 def test_a_part_that_was_read_is_never_taken_for_the_whole(agent: Agent) -> None:

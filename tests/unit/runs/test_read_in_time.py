@@ -17,9 +17,8 @@ from segue.core.runs.steps import Call, End, Plan, PlanItem, Prompt, Result, Say
 from segue.effects.deadline import NEVER, Deadline
 from segue.effects.files.growing_file import CHUNK_BYTES, chunks
 from segue.errors import TranscriptUnreadable
-from segue.services.runs import read_in_time as module, read_transcript
-from segue.services.runs.read_in_time import read_in_time
-from segue.services.runs.read_transcript import Reading, read, read_on, sayings_of
+from segue.services.runs import read_transcript as module
+from segue.services.runs.read_transcript import Reading, read, read_in_time, read_on, sayings_of
 from segue.testing.transcripts import placed
 
 LINES = ["claude-code", "codex", "copilot-cli"]
@@ -156,7 +155,7 @@ def test_with_time_for_all_of_it_nothing_is_missing(home: Path) -> None:
 
 
 def large(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(read_transcript, "DOCUMENT_BYTES_MAX", 100_000)
+    monkeypatch.setattr(module, "DOCUMENT_BYTES_MAX", 100_000)
     monkeypatch.setattr(module, "DOCUMENT_END_BYTES", 40_000)
 
 

@@ -22,7 +22,6 @@ from ..workspace.workspace import Workspace
 
 if TYPE_CHECKING:
     from ...core.sessions.budget import Standing
-    from ..runs.read_transcript import Reading
 
 NEARLY_SPENT = 0.8
 STEPS_SHOWN = 3
@@ -42,10 +41,10 @@ def notice_of_unread(workspace: Workspace) -> str:
     """What a hook had no time to read; empty if it has read all."""
     if not workspace.sees_tree:
         return ""
-    cut = max(runs_of(workspace).cut_readings.values(), key=_left_out, default=None)
+    cut = max(runs_of(workspace).cut_readings.values(), key=lambda reading: reading.left_out, default=None)
     if cut is None:
         return ""
-    run, left_out = plain(short_run(cut.native)), f"{_left_out(cut) / 1e6:,.1f} MB"
+    run, left_out = plain(short_run(cut.native)), f"{cut.left_out / 1e6:,.1f} MB"
     if not (cut.missing or cut.digest.steps):
         told = f"there was no time to read the transcript of run {run} ({plain(cut.agent)}, {left_out})"
         return f"{told}; `segue brief {run}` reads it"
@@ -54,10 +53,6 @@ def notice_of_unread(workspace: Workspace) -> str:
         f"there was no time to read the whole transcript of run {run} ({plain(cut.agent)}):"
         f" {left_out} {where} are missing here; `segue brief {run}` reads all of it"
     )
-
-
-def _left_out(reading: Reading) -> int:
-    return reading.missing + reading.unread
 
 
 class Interrupted(Value):

@@ -485,11 +485,17 @@ class Handler:
             write = partial(prepare, workspace, reason=reasons[0], transcript=path, run=run, agent=agent)
             if self._try(partial(write, seconds=self.deadline.at_most(PREPARES_SECONDS))):
                 self._ask_model(workspace, found, digest, reasons)
-        per_step = found.size / max(1, digest.steps)
+        per_step = (found.size - self._left_out(workspace, found)) / max(1, digest.steps)
         due = found.size + max(LOOK_BYTES_MIN, int(LOOK_STEPS * per_step))
         if self.writes:
             self.looks.again_at(due, marks if reasons else (before or marks))
         return reasons
+
+    def _left_out(self, workspace: Workspace, found: Found) -> int:
+        """How many bytes of a transcript are not in its digest, because there was no time for them."""
+        runs = runs_of(workspace)
+        cut = runs.cut_readings.get(runs.finder().key(found))
+        return cut.left_out if cut is not None else 0
 
     def _ask_model(
         self, workspace: Workspace, found: Found, digest: RunDigest, reasons: Sequence[str]

@@ -11,14 +11,14 @@ from ...effects.deadline import Deadline, OutOfTime
 
 __all__ = ["SECONDS", "OutOfTime", "alarm_seconds", "deadline_of"]
 SECONDS = {
-    "stop": 0.6, "end": 0.6, "failure": 0.6, "compact": 0.9, "start": 1.0, "prompt": 1.0, "tool": 0.3,
+    "stop": 0.6, "end": 0.6, "failure": 0.6, "compact": 0.9, "start": 1.2, "prompt": 1.2, "tool": 0.3,
     "status": 0.3,
 }  # fmt: skip
 """By the kind of the event. At the end of a turn nothing is told, so less is read than where a run is told
 where the last one stopped."""
 SECONDS_DEFAULT = 0.6
 ALARM_SECONDS = {
-    "Stop": 2.0, "AfterAgent": 2.0, "idle": 2.0, "SessionEnd": 2.0, "Interrupt": 2.0, "StatusLine": 1.0,
+    "Stop": 3.0, "AfterAgent": 3.0, "idle": 3.0, "SessionEnd": 2.0, "Interrupt": 2.0, "StatusLine": 1.0,
 }  # fmt: skip
 """By the name of the event, as nothing else is known yet. Codex gives its last hooks three seconds."""
 ALARM_SECONDS_DEFAULT = 5.0

@@ -37,8 +37,7 @@ from ...effects.processes.identity import ancestors, host_name, is_alive, open_f
 from ...errors import SegueError
 from ...stores.base import RunRow, Runs
 from . import cursor
-from .read_in_time import read_in_time
-from .read_transcript import Clean, Reading, read_on, sayings_of, unreadable
+from .read_transcript import Clean, Reading, read_in_time, read_on, sayings_of, unreadable
 from .run import facts_of, key_of, lead_of, run_in
 from .shared_copies import SharedCopies
 from .unwritten_runs import UnwrittenRuns
@@ -316,7 +315,7 @@ class RunFinder:
         try:
             return read_in_time(reading, agent, self.until, clean)
         finally:
-            if reading.missing or reading.unread:
+            if reading.left_out:
                 digest = decode(encode(reading.digest)) or RunDigest()
                 self.cut_readings[key] = replace(reading, digest=digest)
 
