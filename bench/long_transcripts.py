@@ -22,7 +22,7 @@ from collections.abc import Callable, Iterator
 from math import inf
 from pathlib import Path
 
-from bench.common import machine, must_be_compiled, table
+from bench.common import machine, median_ms, must_be_compiled, table, timed
 
 from segue.services.hooks import hook_file
 from segue.services.workspace.data_folder import DataFolder
@@ -181,6 +181,11 @@ class Run:
         shutil.rmtree(self.data.path / "hook" / "unwritten", ignore_errors=True)
         return began, asked, told
 
+    def bare(self) -> float:
+        """Seconds of a Python that does nothing."""
+        command = [sys.executable, "-c", "pass"]
+        return timed(lambda: subprocess.run(command, env=self.environment, check=True))
+
     def kept(self) -> str:
         """How many megabytes of the transcript are in the digest that the store keeps."""
         import apsw
@@ -210,10 +215,11 @@ def measured(folder: Path, kind: str, megabytes: int) -> list[str]:
     start, prompt, told = run.next_run("0198c0de-2222-4111-8111-000000000001")
     run.forget()
     cold_start, cold, cold_told = run.next_run("0198c0de-3333-4111-8111-000000000001")
+    bare = median_ms([run.bare() for _ in range(7)])
     knows = "".join("yes " if LAST in text else "no " for text in (told, cold_told))
     shutil.rmtree(folder)
     times = (stop, again, start, prompt, cold_start, cold)
-    return [kind, f"{megabytes}", *(f"{one:.2f}" for one in times), kept, knows.strip()]
+    return [kind, f"{megabytes}", *(f"{one:.2f}" for one in times), f"{bare:.0f}", kept, knows.strip()]
 
 
 def main() -> None:
@@ -230,7 +236,7 @@ def main() -> None:
                 rows.append(measured(Path(folder) / "run", kind, megabytes))
             print(" ".join(rows[-1]), file=sys.stderr, flush=True)
     head = ("transcript of", "MB", "stop s", "again s", "start s", "first prompt s", "cold start s",
-            "cold prompt s", "MB kept after two", "the last request is told")  # fmt: skip
+            "cold prompt s", "bare Python ms", "MB kept after two", "the last request is told")  # fmt: skip
     table("Hooks beside a very long transcript", head, rows)
 
 

@@ -471,13 +471,15 @@ class Handler:
     def _prepare(
         self, workspace: Workspace, found: Found, digest: RunDigest, pressure: Pressure, reason: str = ""
     ) -> tuple[str, ...]:
-        """Prepare the recovery if there is a reason to, and return the reasons."""
+        """Prepare the recovery if there is a reason to, and return the reasons. What there is no time for is
+        prepared the next time, except at the end and before a compaction."""
         before = self.looks.marks()
         features = self._proven(workspace)
         full = pressure.should_prepare
         marks = marks_of(digest, now=time.time(), full=full, before=before, features=features)
         reasons = ((reason,) if reason else ()) + triggered(before, marks)
-        if reasons and self.writes:
+        is_late = self.deadline.is_over and not reason
+        if reasons and self.writes and not is_late:
             from ..resume.prepare import prepare
 
             path = found.path if Path(found.path).is_file() else None
@@ -488,7 +490,7 @@ class Handler:
         per_step = (found.size - self._left_out(workspace, found)) / max(1, digest.steps)
         due = found.size + max(LOOK_BYTES_MIN, int(LOOK_STEPS * per_step))
         if self.writes:
-            self.looks.again_at(due, marks if reasons else (before or marks))
+            self.looks.again_at(due, before if is_late else marks if reasons else (before or marks))
         return reasons
 
     def _left_out(self, workspace: Workspace, found: Found) -> int:

@@ -11,7 +11,7 @@ from ...effects.deadline import Deadline, OutOfTime
 
 __all__ = ["SECONDS", "OutOfTime", "alarm_seconds", "deadline_of"]
 SECONDS = {
-    "stop": 0.6, "end": 0.6, "failure": 0.6, "compact": 0.9, "start": 1.2, "prompt": 1.2, "tool": 0.3,
+    "stop": 0.6, "end": 0.8, "failure": 0.6, "compact": 0.9, "start": 1.2, "prompt": 1.2, "tool": 0.3,
     "status": 0.3,
 }  # fmt: skip
 """By the kind of the event. At the end of a turn nothing is told, so less is read than where a run is told
