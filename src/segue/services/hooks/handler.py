@@ -42,7 +42,7 @@ from ...effects.deadline import Deadline, OutOfTime
 from ...effects.files.atomic import write_whole
 from ...effects.files.log import log
 from ...effects.files.spool import SpoolRecord
-from ...effects.processes.identity import ancestor_running, command_of
+from ...effects.processes.identity import ancestor_running, command_of, own_age_seconds
 from ...errors import Paused, RateLimited, SegueError, StoreError, TranscriptUnreadable
 from ...settings import store_of
 from ..brief import delivered
@@ -97,10 +97,11 @@ screen, which do not end when they stop."""
 
 def answered(
     home: str, agent: str, name: str, payload: bytes, environment: Mapping[str, str],
-    *, seconds: float | None = None,
+    *, seconds: float | None = None, in_own_process: bool = False,
 ) -> bytes:  # fmt: skip
     """The reply to the agent; never raises. What could not be stored is in the spool. After so many
-    ``seconds``, or as many as the event has (``time_limits.py``), nothing more is read."""
+    ``seconds``, or as many as the event has (``time_limits.py``), nothing more is read; what the start of the
+    process took counts if that was for this event."""
     folder = Path(home)
     record = SpoolRecord(agent, name, payload, os.urandom(8).hex(), time.time_ns(), os.getppid())
     try:
@@ -117,7 +118,8 @@ def answered(
         event = replace(event, pid=event.pid or _pid(agent, environment))
         if _is_member(agent, event.pid):
             return b""
-        deadline = deadline_of(event.kind) if seconds is None else Deadline(seconds)
+        spent = own_age_seconds() if in_own_process else 0.0
+        deadline = deadline_of(event.kind, spent) if seconds is None else Deadline(seconds)
         answer = Handler(folder, event, record, environment, deadline).answer()
         hooks = wire.hooks_of(agent)
         return hooks.write(event, name, answer) if hooks is not None else b""

@@ -1,7 +1,8 @@
 """How long a hook may work: one place for every moment.
 
 An agent waits for its hooks, at most ten seconds, and a user waits with it. ``deadline_of`` is when a hook
-stops reading and takes what it has; all that reads in a hook asks it (``effects/deadline.py``). The alarm is
+stops reading and takes what it has, counted from the start of its process, which takes longer on a busy
+machine; all that reads in a hook asks it (``effects/deadline.py``). The alarm is
 the last resort, for what cannot be asked: it ends the hook wherever it is, and the event is spooled.
 """
 
@@ -11,12 +12,14 @@ from ...effects.deadline import Deadline, OutOfTime
 
 __all__ = ["SECONDS", "OutOfTime", "alarm_seconds", "deadline_of"]
 SECONDS = {
-    "stop": 0.6, "end": 0.8, "failure": 0.6, "compact": 0.9, "start": 1.2, "prompt": 1.2, "tool": 0.3,
-    "status": 0.3,
+    "stop": 0.7, "end": 0.9, "failure": 0.7, "compact": 1.0, "start": 1.3, "prompt": 1.3, "tool": 0.4,
+    "status": 0.4,
 }  # fmt: skip
 """By the kind of the event. At the end of a turn nothing is told, so less is read than where a run is told
 where the last one stopped."""
-SECONDS_DEFAULT = 0.6
+SECONDS_DEFAULT = 0.7
+SECONDS_MIN = 0.2
+"""What a hook has in any case."""
 ALARM_SECONDS = {
     "Stop": 3.0, "AfterAgent": 3.0, "idle": 3.0, "SessionEnd": 2.0, "Interrupt": 2.0, "StatusLine": 1.0,
 }  # fmt: skip
@@ -24,9 +27,9 @@ ALARM_SECONDS = {
 ALARM_SECONDS_DEFAULT = 5.0
 
 
-def deadline_of(kind: str) -> Deadline:
-    """When a hook that was called just now has to be done."""
-    return Deadline(SECONDS.get(kind, SECONDS_DEFAULT))
+def deadline_of(kind: str, spent_seconds: float = 0.0) -> Deadline:
+    """When a hook has to be done whose process was started so many seconds ago."""
+    return Deadline(max(SECONDS_MIN, SECONDS.get(kind, SECONDS_DEFAULT) - spent_seconds))
 
 
 def alarm_seconds(event: str) -> float:

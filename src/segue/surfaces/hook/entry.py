@@ -26,6 +26,6 @@ def answered(home: str, agent: str, event: str, payload: bytes) -> bytes:
     signal.signal(signal.SIGALRM, on_alarm)
     signal.setitimer(signal.ITIMER_REAL, alarm_seconds(event))
     try:
-        return answer(home, agent, event, payload, environment_now())
+        return answer(home, agent, event, payload, environment_now(), in_own_process=True)
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
