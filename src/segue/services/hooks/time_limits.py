@@ -21,7 +21,7 @@ SECONDS_DEFAULT = 0.7
 SECONDS_MIN = 0.2
 """What a hook has in any case."""
 ALARM_SECONDS = {
-    "Stop": 3.0, "AfterAgent": 3.0, "idle": 3.0, "SessionEnd": 2.0, "Interrupt": 2.0, "StatusLine": 1.0,
+    "Stop": 2.0, "AfterAgent": 2.0, "idle": 2.0, "SessionEnd": 2.0, "Interrupt": 2.0, "StatusLine": 1.0,
 }  # fmt: skip
 """By the name of the event, as nothing else is known yet. Codex gives its last hooks three seconds."""
 ALARM_SECONDS_DEFAULT = 5.0
