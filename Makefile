@@ -202,6 +202,9 @@ bench-agents: $(BENCH_VENV)/.installed ## what agents wait for: the start of `se
 .PHONY: bench-hooks
 bench-hooks: $(PLAIN_VENV)/.installed ## what hooks cost, compared with a bare interpreter
 	$(call clean_python,$(PLAIN_VENV)) -m bench.hooks $(ARGS)
+.PHONY: bench-long-transcripts
+bench-long-transcripts: $(PLAIN_VENV)/.installed ## what hooks cost beside transcripts of up to 2 GB, which are made and removed
+	$(call clean_python,$(PLAIN_VENV)) -m bench.long_transcripts $(ARGS)
 .PHONY: bench-pages
 bench-pages: $(BENCH_VENV)/.installed ## what the pages cost with 2,000 sessions and a run of 100,000 steps
 	$(call clean_python,$(BENCH_VENV)) -m bench.pages $(ARGS)

@@ -33,6 +33,7 @@ SPOOLING = [
     *((f"spool.append.{when}_write", n) for when in ("before", "after") for n in (1, 7)),
     *(("spool.take.after_rename", n) for n in (1, 2)),
     *(("spool.drop.before_unlink", n) for n in (1, 3)),
+    *((f"spool.leave.{when}_write", n) for when in ("before", "after") for n in (1, 3)),
     *((f"store.append.{when}_commit", n) for when in ("before", "after") for n in (1, 2)),
 ]
 INSTALLING = [(f"install.{when}_write", n) for when in ("before", "after") for n in (1, 2)]

@@ -98,7 +98,7 @@ class Chain:
         if mode == "record" or (mode == "look" and not installed_file.due(home, payload)):
             installed_file.record(home, agent, event, payload)
             return b""
-        return answered(home, agent, event, payload, self.env)
+        return answered(home, agent, event, payload, self.env, seconds=60.0)
 
     def forget(self) -> None:
         """Everything that Segue stored is gone, as on another machine; transcripts stay."""

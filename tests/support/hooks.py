@@ -25,9 +25,11 @@ class Agent:
         DataFolder(self.data).make()
         project.mkdir(parents=True, exist_ok=True)
         self.env = environment(home)
+        self.seconds: float | None = 60.0
+        """How long each hook may work; None: as long as for a user, which a busy machine may exceed."""
 
     def raw(self, event: str, payload: bytes) -> bytes:
-        return answered(str(self.data), self.agent, event, payload, self.env)
+        return answered(str(self.data), self.agent, event, payload, self.env, seconds=self.seconds)
 
     def call(self, event: str, native: str = "now-1", **told: Any) -> dict[str, Any]:
         """The reply to the agent as JSON; empty if there is none."""

@@ -25,7 +25,7 @@ MADE = "[main 1234567] x\n 1 file changed"
 
 @pytest.fixture
 def agent(home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Agent:
-    monkeypatch.setattr(handler, "LEARNS_WITHIN_SECONDS", 60.0)  # this machine may be slow
+    monkeypatch.setattr(handler, "LEARNS_AT_ONCE_SECONDS", 10.0)  # this machine may be slow
     return Agent(home, tmp_path / "shop", "claude-code")
 
 
@@ -117,14 +117,12 @@ def test_where_habits_are_off_a_hook_learns_nothing(agent: Agent) -> None:
         assert not segue.workspace.store.project_facts.rows(TRAIL)
 
 
-def test_a_hook_that_took_long_already_leaves_it_to_the_next(
-    agent: Agent, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(handler, "LEARNS_WITHIN_SECONDS", 0.0)
+def test_a_hook_that_took_long_already_leaves_it_to_the_next(agent: Agent) -> None:
+    agent.seconds = 0.0
     ended(agent, 0)
     with agent.open() as segue:
         assert not segue.workspace.store.project_facts.rows(TRAIL)
-    monkeypatch.setattr(handler, "LEARNS_WITHIN_SECONDS", 60.0)
+    agent.seconds = 60.0
     ended(agent, 1)
     with agent.open() as segue:
         assert len(segue.workspace.store.project_facts.rows(TRAIL)) == 2

@@ -138,7 +138,10 @@ class Agent(Protocol):
 
     It may also have a method ``transcripts_at(path, where)``, which returns an iterator of ``Found``: the
     transcripts in a file that somebody named, as ``find`` gives them. An id comes from the file's content
-    where that has one. Without the method, the file's name is the id."""
+    where that has one. Without the method, the file's name is the id.
+
+    And a method ``size_of(path, native)``, which returns how many bytes ``load`` would have to read, where
+    that is not the size of the file: a hook reads no document that is too large for its time."""
 
     name: str  # "claude-code"
     title: str  # "Claude Code"

@@ -7,8 +7,9 @@ import sys
 from pathlib import Path
 
 from segue.api.segue import Segue
+from segue.effects.deadline import Deadline
 from segue.effects.files.spool import SpoolRecord
-from segue.services.hooks import install as service
+from segue.services.hooks import install as service, spool_drain
 from segue.services.hooks.spool_drain import drain, spool_of
 from segue.services.workspace.data_folder import DataFolder
 
@@ -16,7 +17,9 @@ FOREIGN = '{\n  // mine\n  "theme": "dark",\n  "hooks": {"Stop": [{"hooks": []}]
 
 
 def spooling(home: str, name: str) -> None:
-    """Spool what hooks see of two runs and drain it, three times; a record that is safe is acknowledged."""
+    """Spool what hooks see of two runs and drain it, three times a part and then the rest; a record that is
+    safe is acknowledged."""
+    spool_drain.BATCH = 2
     acknowledged = os.open(Path(home) / "acknowledged", os.O_CREAT | os.O_APPEND | os.O_WRONLY, 0o600)
     with Segue(home=home, folder=home) as seg:
         spool = spool_of(seg.workspace.home.path)
@@ -25,6 +28,8 @@ def spooling(home: str, name: str) -> None:
             payload = b'{"session_id":"run-%d","prompt":"do %d"}' % (number % 2, number)
             assert spool.append(SpoolRecord("claude-code", "UserPromptSubmit", payload, id))
             os.write(acknowledged, f"{id}\n".encode())
+            if number % 5 == 3:
+                drain(seg.workspace, until=Deadline(0.0))  # a hook has no time for all of it
             if number % 5 == 4:
                 drain(seg.workspace)
 

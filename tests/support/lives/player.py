@@ -121,7 +121,7 @@ class Player:
             record = SpoolRecord(agent, event, data, os.urandom(8).hex(), time.time_ns(), os.getppid())
             spool_of(self.data).append(record)
             return b""
-        return answered(home, agent, event, data, self.env)
+        return answered(home, agent, event, data, self.env, seconds=60.0)
 
     def open(self) -> Segue:
         return opened(self.home, self.project)

@@ -15,6 +15,7 @@ from segue.agents.base import Found
 from segue.core.runs.digest import encode, fold
 from segue.core.runs.model import RunDigest
 from segue.core.runs.steps import Call, Prompt, Result, Say, Start, Step
+from segue.effects.deadline import Deadline
 from segue.effects.files import growing_file
 from segue.effects.files.growing_file import chunks
 from segue.effects.redaction import RULES_VERSION
@@ -120,8 +121,8 @@ def during(monkeypatch: pytest.MonkeyPatch, change: Callable[[], None], *, after
     """Let something happen to the file when so many blocks of it were read."""
     before = growing_file.chunks
 
-    def watched(path: Path, start: int = 0) -> Iterator[tuple[bytes, int]]:
-        for count, block in enumerate(before(path, start, size=500), 1):
+    def watched(path: Path, start: int = 0, **more: Deadline) -> Iterator[tuple[bytes, int]]:
+        for count, block in enumerate(before(path, start, size=500, **more), 1):
             yield block
             if count == after:
                 change()

@@ -85,6 +85,12 @@ class Cline(FileAgent):
         }
         return msgspec.json.encode(task)
 
+    def size_of(self, path: Path, native: str) -> int:
+        """How many bytes ``load`` would have to read."""
+        folder = path if path.is_dir() else path.parent
+        is_task = path == folder or path.name in (API, UI)
+        return sum(stat.st_size for _, stat in (_documents(folder) if is_task else stated((path,))))
+
     def find(self, where: SearchScope) -> Iterator[Found]:
         bases = list(_bases(self._extension, self.name == "cline", where))
         files = sorted(

@@ -63,6 +63,14 @@ class OpenCode(FileAgent):
             return store.from_files(path)
         return document(path)
 
+    def size_of(self, path: Path, native: str) -> int:
+        """About how many bytes ``load`` would have to read."""
+        if path.suffix != ".json":
+            return store.reading(path, lambda connection: store.size(connection, native))
+        if path.parent.parent.name == "session" and path.parents[2].name == "storage":
+            return store.size_of_files(path)
+        return path.stat().st_size
+
     def find(self, where: SearchScope) -> Iterator[Found]:
         folder = where.folder("XDG_DATA_HOME", ".local/share") / "opencode"
         database = folder / "opencode.db"

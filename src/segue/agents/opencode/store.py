@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -19,7 +20,7 @@ import msgspec
 from ...errors import TranscriptUnreadable
 from ..common import seconds
 from ..foreign_database import opened, rows
-from ..transcript_files import document, listed
+from ..transcript_files import document, listed, stated
 
 T = TypeVar("T")
 Row = dict[str, Any]
@@ -110,6 +111,16 @@ def conversation(connection: apsw.Connection, native: str) -> bytes:
     return msgspec.json.encode({"info": _info(session_rows[0]), "messages": messages, "todos": todos})
 
 
+def size(connection: apsw.Connection, native: str) -> int:
+    """How many bytes the messages and parts of a conversation have, without reading them."""
+    total = 0
+    for table in ("message", "part"):
+        sql = f"SELECT coalesce(sum(octet_length(data)), 0) FROM {table} WHERE session_id = ?"
+        with suppress(apsw.SQLError):  # this version has no such table
+            total += int(next(connection.execute(sql, (native,)))[0])
+    return total
+
+
 def _info(row: Row) -> Row:
     info = {
         "id": row.get("id"), "parentID": row.get("parent_id"), "directory": row.get("directory"),
@@ -144,6 +155,14 @@ def from_files(path: Path) -> bytes:
     ]
     todos = _raw(storage / "todo" / f"{native}.json")
     return msgspec.json.encode({"info": _raw(path), "messages": messages, "todos": todos})
+
+
+def size_of_files(path: Path) -> int:
+    """How many bytes the files of such a conversation have."""
+    storage, native = path.parents[2], path.stem
+    messages = _files(storage / "message" / native)
+    parts = (part for message in messages for part in _files(storage / "part" / message.stem))
+    return sum(stat.st_size for _, stat in stated((path, *messages, *parts)))
 
 
 def _files(folder: Path) -> list[Path]:

@@ -179,7 +179,9 @@ def finished_marks(text: str) -> list[tuple[list[str], str]]:
     """The numbers of points that an agent says are done, each with the sentence that says so."""
     reports: list[tuple[list[str], str]] = []
     for sentence in sentences(text, numbers=True) if any(char.isdigit() for char in text) else ():
-        if not _FINISHED.search(sentence) or _UNFINISHED.search(sentence) or len(sentence) > FINDING_CHARS:
+        if len(sentence) > FINDING_CHARS or not any(char.isdigit() for char in sentence):
+            continue
+        if not _FINISHED.search(sentence) or _UNFINISHED.search(sentence):
             continue
         marks = [mark for match in _MARKED.finditer(sentence) for mark in _numbers(match[1] or match[2])]
         if marks:

@@ -116,6 +116,20 @@ def take(digest: RunDigest, step: Step) -> None:
     _HANDLERS[type(step)](digest, step)
 
 
+def behind_gap(before: RunDigest) -> RunDigest:
+    """The digest with which the end of a transcript begins whose middle there was no time for. Only what
+    stays so whatever came in between is kept: what was open, planned, failing or said last may be over."""
+    return RunDigest(
+        steps=before.steps, calls=before.calls, chars=before.chars, began=before.began, last=before.last,
+        native=before.native, parent=before.parent, is_sub_agent=before.is_sub_agent, cwd=before.cwd,
+        branch=before.branch, version=before.version, model=before.model, title=before.title,
+        stretches=before.stretches, told=before.told, first_prompt=before.first_prompt,
+        prompts=before.prompts, settled=before.settled, files=before.files, decided=before.decided,
+        compactions=before.compactions, faults=before.faults, context_max=before.context_max,
+        window=before.window, output=before.output, cost=before.cost, usage=before.usage,
+    )  # fmt: skip
+
+
 def _append(items: list[Any], new: Any, most: int) -> None:
     """Append, and drop the oldest items beyond ``most``."""
     items.append(new)

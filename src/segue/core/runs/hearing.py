@@ -70,6 +70,12 @@ class Hearing(msgspec.Struct, omit_defaults=True):
     at: float = 0.0
 
 
+def hearing_behind_gap(before: Hearing) -> Hearing:
+    """What waits for the ledger with which the end of a transcript begins whose middle there was no time for:
+    its turn is another one."""
+    return Hearing(count=before.count, waiting=before.waiting, messages=before.messages, has_reply=True)
+
+
 def hear(hearing: Hearing, digest: RunDigest, step: Step) -> None:
     """Take a step that the digest has just taken."""
     handler = _HANDLERS.get(type(step))

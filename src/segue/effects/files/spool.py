@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from pathlib import Path
 
@@ -22,7 +22,7 @@ from msgspec.structs import replace
 from ..._failpoints import trip
 from ..._files import APPEND_FLAGS, read_bytes
 from ...core.base.values import Value
-from .atomic import PRIVATE_FILE, private_folder, sync_folder
+from .atomic import PRIVATE_FILE, private_folder, sync_folder, write_whole
 
 FORMAT = 1
 MAGIC = b"segue-spool %d " % FORMAT
@@ -183,6 +183,12 @@ class Spool:
             return list(decoded(read_bytes(path)))
         except FileNotFoundError:
             return []
+
+    def leave(self, path: Path, records: Iterable[SpoolRecord]) -> None:
+        """Keep only these records of a file that was taken, for the next drain; all others are stored."""
+        trip("spool.leave.before_write")
+        write_whole(path, b"".join(map(encoded, records)))
+        trip("spool.leave.after_write")
 
     def drop(self, path: Path) -> None:
         """Remove a file; everything in it has been stored."""

@@ -53,6 +53,19 @@ def _linux_start(pid: int) -> str:
     return f"{boot}:{fields[19].decode()}"
 
 
+def own_age_seconds() -> float:
+    """How long this process has been running; 0 where the platform does not say so."""
+    if sys.platform != "linux":
+        return 0.0
+    try:
+        with open("/proc/self/stat", "rb", buffering=0) as file:
+            fields = file.read(4096).rpartition(b")")[2].split()
+        began = int(fields[19]) / os.sysconf("SC_CLK_TCK")
+        return max(0.0, time.clock_gettime(time.CLOCK_BOOTTIME) - began)
+    except (OSError, ValueError, IndexError):
+        return 0.0
+
+
 def _ps(pid: int, column: str) -> str:
     """What ``ps`` says of a process; empty if there is none."""
     import subprocess

@@ -1,5 +1,5 @@
 """What Segue itself has to say about the work: an interrupted handover, a budget nearly spent, a pause
-or the end of the session.
+or the end of the session, and what of a run there was no time to read.
 
 Each is one sentence, and only said while it holds. Of a handover the file beside the journal is read, as
 `segue handover check` does, so that no store is needed.
@@ -9,10 +9,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from ...core.base.page import plain
 from ...core.base.values import Value
 from ...core.handover.record import code_of, is_theirs, pending_in
+from ...core.runs.identifiers import short_run
 from ...core.sessions.state import SessionState, handing_words
 from ...effects.files.checkpoint_file import AGENT_HANDOVER, recall_checkpoint
+from ..runs.observed import runs_of
 from ..sessions.offers import with_offers_settled
 from ..workspace.working_tree import tree_stream
 from ..workspace.workspace import Workspace
@@ -30,7 +33,26 @@ def notices_of(workspace: Workspace, state: SessionState | None, *, handover: bo
     found = [notice_of_handover(workspace)] if handover else []
     if state is not None:
         found += [_budget(workspace, state), _standstill(state), _handed(workspace, state)]
+    found.append(notice_of_unread(workspace))
     return [text for text in found if text]
+
+
+def notice_of_unread(workspace: Workspace) -> str:
+    """What a hook had no time to read; empty if it has read all."""
+    if not workspace.sees_tree:
+        return ""
+    cut = max(runs_of(workspace).cut_readings.values(), key=lambda reading: reading.left_out, default=None)
+    if cut is None:
+        return ""
+    run, left_out = plain(short_run(cut.native)), f"{cut.left_out / 1e6:,.1f} MB"
+    if not (cut.missing or cut.digest.steps):
+        told = f"there was no time to read the transcript of run {run} ({plain(cut.agent)}, {left_out})"
+        return f"{told}; `segue brief {run}` reads it"
+    where = "before its end" if cut.missing else "that were added since"
+    return (
+        f"there was no time to read the whole transcript of run {run} ({plain(cut.agent)}):"
+        f" {left_out} {where} are missing here; `segue brief {run}` reads all of it"
+    )
 
 
 class Interrupted(Value):

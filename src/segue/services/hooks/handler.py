@@ -38,11 +38,12 @@ from ...core.runs.window_pressure import (
     triggered,
 )
 from ...core.sessions.state import OPEN
-from ...effects.files.atomic import private_folder, write_whole
+from ...effects.deadline import Deadline, OutOfTime
+from ...effects.files.atomic import write_whole
 from ...effects.files.log import log
-from ...effects.files.spool import SpoolRecord, checksum
-from ...effects.processes.identity import ancestor_running, command_of
-from ...errors import Paused, RateLimited, SegueError, StoreError
+from ...effects.files.spool import SpoolRecord
+from ...effects.processes.identity import ancestor_running, command_of, own_age_seconds
+from ...errors import Paused, RateLimited, SegueError, StoreError, TranscriptUnreadable
 from ...settings import store_of
 from ..brief import delivered
 from ..brief.for_compaction import words_to_keep
@@ -67,20 +68,23 @@ from ..workspace.open_workspace import open_workspace, without_store
 from ..workspace.session_handle import SessionHandle
 from ..workspace.workspace import Workspace
 from .looks import Looks
+from .once import is_first
 from .spool_drain import GIVEN, drain, session_of_run, spool_of, store
+from .time_limits import deadline_of
 
 PATIENCE_MS = 60
 """How long a hook waits for a busy store; after the first time it does not try again."""
 PATIENCE_REMOTE_MS = 250
 """The same for a server, which is further away."""
-ONCE_SECONDS = 5.0
 LOOK_STEPS = 24
 LOOK_BYTES_MIN = 16_384
 RUNS_BEFORE = 4
 """How many of the runs that a run took up are read together with it."""
 SMALL_BYTES = 262_144
-LEARNS_WITHIN_SECONDS = 1.0
-"""A hook that has taken so long already learns nothing."""
+DRAINS_SHARE = 0.25
+"""How much of its time a hook gives to what others have left in the spool."""
+PREPARES_SECONDS, LEARNS_AT_ONCE_SECONDS = 0.25, 0.25
+"""How long git is asked for a manifest, and habits are learnt; less if there is no time for it."""
 LEARNS_SECONDS = 600.0
 """How often habits are learnt at the end of a turn, in a project where no run tells its end."""
 PITFALL = "Segue, from an earlier run (a record, not an order): "
@@ -91,8 +95,13 @@ SUPERVISED, ON_SCREEN = "SEGUE_SUPERVISED", "screen"
 screen, which do not end when they stop."""
 
 
-def answered(home: str, agent: str, name: str, payload: bytes, environment: Mapping[str, str]) -> bytes:
-    """The reply to the agent; never raises. What could not be stored is in the spool."""
+def answered(
+    home: str, agent: str, name: str, payload: bytes, environment: Mapping[str, str],
+    *, seconds: float | None = None, in_own_process: bool = False,
+) -> bytes:  # fmt: skip
+    """The reply to the agent; never raises. What could not be stored is in the spool. After so many
+    ``seconds``, or as many as the event has (``time_limits.py``), nothing more is read; what the start of the
+    process took counts if that was for this event."""
     folder = Path(home)
     record = SpoolRecord(agent, name, payload, os.urandom(8).hex(), time.time_ns(), os.getppid())
     try:
@@ -104,15 +113,17 @@ def answered(home: str, agent: str, name: str, payload: bytes, environment: Mapp
             log(folder, f"hook {agent} {name}: {len(payload)} bytes that are not an event")
             return b""
         off = is_off(DataFolder(folder), Path(event.cwd or "/"))
-        if event.side or off or not _first(folder, event, name, payload):
+        if event.side or off or not is_first(folder, event, name, payload):
             return b""
         event = replace(event, pid=event.pid or _pid(agent, environment))
         if _is_member(agent, event.pid):
             return b""
-        answer = Handler(folder, event, record, environment).answer()
+        spent = own_age_seconds() if in_own_process else 0.0
+        deadline = deadline_of(event.kind, spent) if seconds is None else Deadline(seconds)
+        answer = Handler(folder, event, record, environment, deadline).answer()
         hooks = wire.hooks_of(agent)
         return hooks.write(event, name, answer) if hooks is not None else b""
-    except Exception as fault:
+    except (Exception, OutOfTime) as fault:
         log(folder, f"hook {agent} {name}: {type(fault).__name__}: {fault}")
         with suppress(Exception):
             if name != STATUS_LINE:
@@ -151,50 +162,20 @@ def _spool(home: Path, record: SpoolRecord) -> None:
         log(home, f"hook {record.agent} {record.event}: the spool is full")
 
 
-def _first(home: Path, event: HookEvent, name: str, payload: bytes) -> bool:
-    """Whether no other installation has answered this event a moment ago."""
-    if event.kind not in ("start", "prompt", "compact", "stop"):
-        return True
-    size = 0
-    if event.kind != "prompt" and event.transcript:
-        with suppress(OSError):
-            size = os.stat(event.transcript).st_size
-    key = f"{checksum(f'{event.agent} {name} {size} '.encode(), payload):016x}"
-    folder = home / "hook" / "once"
-    try:
-        private_folder(folder)
-        _forget_old(folder)
-        try:
-            os.close(os.open(folder / key, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
-            return True
-        except FileExistsError:
-            age = time.time() - (folder / key).stat().st_mtime
-            os.utime(folder / key)
-            return age > ONCE_SECONDS
-    except OSError:
-        return True
-
-
-def _forget_old(folder: Path) -> None:
-    names = os.listdir(folder)
-    for name in names if len(names) >= 64 else ():
-        with suppress(OSError):
-            if time.time() - os.stat(folder / name).st_mtime > 60:
-                os.unlink(folder / name)
-
-
 class Handler:
     """One event of one run."""
 
     def __init__(
-        self, home: Path, event: HookEvent, record: SpoolRecord, environment: Mapping[str, str]
-    ) -> None:
+        self, home: Path, event: HookEvent, record: SpoolRecord, environment: Mapping[str, str],
+        deadline: Deadline,
+    ) -> None:  # fmt: skip
         self.home, self.event, self.name = home, event, record.event
         self.record = record
         """The event as it is kept, under one id: it may be in the store already when it is spooled because
         the store did not say so."""
         self.looks = Looks(home, event.native)
-        self.began = time.monotonic()
+        self.deadline = deadline
+        """When nothing more is read: the agent waits."""
         self.given = environment
         """The environment of the agent, without what holds for a hook alone."""
         patience_ms = PATIENCE_REMOTE_MS if is_remote(_store(environment)) else PATIENCE_MS
@@ -216,6 +197,7 @@ class Handler:
         except SegueError as fault:
             return self._without_store(fault)
         with workspace:
+            runs_of(workspace).until = self.deadline
             try:
                 return self._answer(workspace)
             except (StoreError, RateLimited) as fault:
@@ -225,7 +207,7 @@ class Handler:
         if workspace.pause_file.in_force():
             self.writes = False
         if self.event.kind != "status":
-            self._try(lambda: drain(workspace, commands=False))
+            self._try(lambda: drain(workspace, commands=False, until=self.deadline.part(DRAINS_SHARE)))
         if any_session_off(workspace.home):
             session = self._session(workspace)
             if session is not None and is_off(workspace.home, workspace.folder, session.id):
@@ -254,6 +236,7 @@ class Handler:
         with suppress(SegueError):
             last = last_here(DataFolder(self.home).for_store(_store(self.environment)), self.folder)
         with without_store(self.folder, self.environment, last) as workspace:
+            runs_of(workspace).until = self.deadline
             if self.event.kind == "compact":
                 return self._steer(workspace, stored=False)
             if self.event.kind == "start":
@@ -444,8 +427,14 @@ class Handler:
             return None
         named = self.environment.get("SEGUE_SESSION", "") if self.environment.get(SUPERVISED) else ""
         before = [] if named else self._runs_before(workspace, finder, found)
-        self._try(lambda: sync(workspace, found=[*before, found], session=named, wait_seconds=0.1))
-        return found, final(finder.reading(found), agent_of(found.agent))
+        runs, until = [found, *before], self.deadline
+        self._try(lambda: sync(workspace, found=runs, session=named, wait_seconds=0.1, until=until))
+        try:
+            return found, final(finder.reading(found), agent_of(found.agent))
+        except TranscriptUnreadable:
+            if not finder.cut_readings:
+                raise
+            return None  # a document that there is no time for
 
     def _note_unwritten(self, workspace: Workspace) -> None:
         """Remember a run that was given a prompt and has no transcript yet."""
@@ -484,25 +473,33 @@ class Handler:
     def _prepare(
         self, workspace: Workspace, found: Found, digest: RunDigest, pressure: Pressure, reason: str = ""
     ) -> tuple[str, ...]:
-        """Prepare the recovery if there is a reason to, and return the reasons."""
+        """Prepare the recovery if there is a reason to, and return the reasons. What there is no time for is
+        prepared the next time, except at the end and before a compaction."""
         before = self.looks.marks()
         features = self._proven(workspace)
         full = pressure.should_prepare
         marks = marks_of(digest, now=time.time(), full=full, before=before, features=features)
         reasons = ((reason,) if reason else ()) + triggered(before, marks)
-        if reasons and self.writes:
+        is_late = self.deadline.is_over and not reason
+        if reasons and self.writes and not is_late:
             from ..resume.prepare import prepare
 
             path = found.path if Path(found.path).is_file() else None
             run, agent = found.native, found.agent
             write = partial(prepare, workspace, reason=reasons[0], transcript=path, run=run, agent=agent)
-            if self._try(partial(write, seconds=0.25)):
+            if self._try(partial(write, seconds=self.deadline.at_most(PREPARES_SECONDS))):
                 self._ask_model(workspace, found, digest, reasons)
-        per_step = found.size / max(1, digest.steps)
+        per_step = (found.size - self._left_out(workspace, found)) / max(1, digest.steps)
         due = found.size + max(LOOK_BYTES_MIN, int(LOOK_STEPS * per_step))
         if self.writes:
-            self.looks.again_at(due, marks if reasons else (before or marks))
+            self.looks.again_at(due, before if is_late else marks if reasons else (before or marks))
         return reasons
+
+    def _left_out(self, workspace: Workspace, found: Found) -> int:
+        """How many bytes of a transcript are not in its digest, because there was no time for them."""
+        runs = runs_of(workspace)
+        cut = runs.cut_readings.get(runs.finder().key(found))
+        return cut.left_out if cut is not None else 0
 
     def _ask_model(
         self, workspace: Workspace, found: Found, digest: RunDigest, reasons: Sequence[str]
@@ -607,13 +604,13 @@ class Handler:
 
     def _learn(self, workspace: Workspace, ended: tuple[Found, RunDigest] | None) -> None:
         """Learn the habits of the project from this run, which is over, and from those before it."""
-        has_time = time.monotonic() - self.began < LEARNS_WITHIN_SECONDS
-        if has_time and workspace.settings["habits"] and self.writes:
+        seconds = self.deadline.at_most(LEARNS_AT_ONCE_SECONDS)
+        if seconds and workspace.settings["habits"] and self.writes:
             from ..habits.kept_habits import learn_at_end
 
             found, digest = ended if ended is not None else (None, None)
             key = runs_of(workspace).finder().key(found) if found is not None else ""
-            self._try(lambda: learn_at_end(workspace, key, digest))
+            self._try(lambda: learn_at_end(workspace, key, digest, seconds))
             with suppress(OSError, SegueError):
                 write_whole(self._learnt_file(workspace), b"")
 

@@ -1,9 +1,10 @@
 """Draining the spool: what recording hooks saw goes into the streams of their runs, exactly once.
 
-Only one drain runs at a time. A file is renamed away from the writers, stored in one commit and removed; if
-the process dies in between, the next drain finds the same records again and recognises them by their ids. The
-same event from two installations (user, project, plugin) is recognised by its content and time, and stored
-once. What belongs to a folder or a session where Segue is off is dropped.
+Only one drain runs at a time. A file is renamed away from the writers, stored in a few commits and removed,
+or shortened by what is stored when a hook has no time for the rest. If the process dies in between, the next
+drain finds the same records again and recognises them by their ids. The same event from two installations
+(user, project, plugin) is recognised by its content and time, and stored once. What belongs to a folder or a
+session where Segue is off is dropped.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from ...core.base.text import clean_text
 from ...core.base.values import iso, seconds_of
 from ...core.journal.event import Draft
 from ...core.sessions.state import OBSERVER
+from ...effects.deadline import NEVER, Deadline
 from ...effects.files.atomic import file_lock
 from ...effects.files.spool import Spool, SpoolRecord, checksum
 from ...errors import SegueError, StaleVersion, StoreBusy
@@ -28,11 +30,13 @@ from ..brief.summaries import Summaries
 from ..runs.observed import runs_of
 from ..runs.run_stream import stream_of_run
 from ..runs.unwritten_runs import UnwrittenRun
-from ..workspace.on_off import is_off
+from ..workspace.on_off import any_session_off, is_off
 from ..workspace.workspace import Workspace
 
 UNREADABLE = "ledger/hooks"
 SAME_SECONDS = 5.0
+BATCH = 256
+"""How many records are stored in one commit."""
 TEXT_CHARS = 2_000
 Streams = dict[str, list[tuple[SpoolRecord, ev.Body]]]
 GIVEN = "segue-given"
@@ -44,9 +48,10 @@ def spool_of(home: Path) -> Spool:
     return Spool(home / "spool")
 
 
-def drain(workspace: Workspace, *, commands: bool = True) -> int:
+def drain(workspace: Workspace, *, commands: bool = True, until: Deadline = NEVER) -> int:
     """Store everything that waits, and return how many records were new. Raises StoreError. Without
-    ``commands`` only the records of hooks are stored, because a hook has no time for more."""
+    ``commands`` only the records of hooks are stored, and ``until`` then, because a hook has no time for
+    more."""
     if commands:
         workspace.drain_offline()
     spool = spool_of(workspace.home.path)
@@ -57,10 +62,17 @@ def drain(workspace: Workspace, *, commands: bool = True) -> int:
         with file_lock(spool.folder / "drain.lock", timeout_seconds=0.0, what="draining the spool"):
             stored = 0
             for path in spool.take():
-                streams = _streams(workspace, spool.read(path))
-                stored += _commit(workspace, streams)
-                _note_unwritten(workspace, streams)
+                records = spool.read(path)
+                for at in range(0, len(records), BATCH):
+                    if at and until.is_over:
+                        spool.leave(path, records[at:])
+                        return stored
+                    streams = _streams(workspace, records[at : at + BATCH])
+                    stored += _commit(workspace, streams)
+                    _note_unwritten(workspace, streams)
                 spool.drop(path)
+                if until.is_over:
+                    break
             return stored
     except StoreBusy as busy:
         if "draining" in busy.message:
@@ -156,7 +168,9 @@ def _body(workspace: Workspace, record: SpoolRecord) -> tuple[str, ev.Body | Non
         text = f"{len(record.payload)} bytes that could not be read" if record.payload else "nothing"
         return stream, ev.RunHooked(record.id, record.agent, record.event, total, text=text, pid=record.pid)
     folder = Path(event.cwd or "/")
-    if event.side or is_off(workspace.home, folder, session_of_run(workspace, event.agent, event.native)):
+    is_any_off = any_session_off(workspace.home)
+    session = session_of_run(workspace, event.agent, event.native) if is_any_off else ""
+    if event.side or is_off(workspace.home, folder, session):
         return stream, None
     if event.kind == "summary":
         Summaries(workspace.home.path).note(event.native, event.text)

@@ -78,6 +78,11 @@ def stamp_of(found: Found, agent: Agent) -> FileStamp:
     return FileStamp(stat.st_size, stat.st_mtime_ns, stat.st_ino, beside)
 
 
+def stamp_of_part(stamp: FileStamp, offset: int) -> FileStamp:
+    """The stamp of a transcript that was read up to here only: what it is never like."""
+    return FileStamp(offset, 0, stamp.inode, stamp.beside)
+
+
 def is_unchanged(then: FileStamp, now: FileStamp, agent: Agent) -> bool:
     """Whether there is nothing new to read, judged without opening the file: it is as it was, or was never
     there."""

@@ -16,6 +16,8 @@ from fnmatch import fnmatchcase
 from functools import cached_property
 from pathlib import Path
 
+from msgspec.structs import replace
+
 from ..._files import is_file
 from ...agents import agent as agent_of, agents, conversation_formats, traits_of
 from ...agents.base import HEADS_MAX, Agent, Found, SearchScope
@@ -27,6 +29,7 @@ from ...core.runs.digest import decode, encode, fold
 from ...core.runs.events import BriefGiven
 from ...core.runs.model import RunDigest
 from ...core.runs.steps import Call, Report, Result, Step
+from ...effects.deadline import NEVER, Deadline
 from ...effects.files.archive import Archive
 from ...effects.files.growing_file import chunks
 from ...effects.git import repository as git
@@ -34,7 +37,7 @@ from ...effects.processes.identity import ancestors, host_name, is_alive, open_f
 from ...errors import SegueError
 from ...stores.base import RunRow, Runs
 from . import cursor
-from .read_transcript import Clean, Reading, read, read_on, sayings_of, unreadable
+from .read_transcript import Clean, Reading, read_in_time, read_on, sayings_of, unreadable
 from .run import facts_of, key_of, lead_of, run_in
 from .shared_copies import SharedCopies
 from .unwritten_runs import UnwrittenRuns
@@ -53,8 +56,13 @@ class RunFinder:
     def __init__(
         self, folder: Path, environment: Mapping[str, str], *, runs: Runs | None = None,
         archive: Archive | None = None, copies: SharedCopies | None = None, everywhere: bool = False,
-        every_file: bool = False, data: Path | None = None,
+        every_file: bool = False, data: Path | None = None, until: Deadline = NEVER,
+        cut_readings: dict[str, Reading] | None = None,
     ) -> None:  # fmt: skip
+        self.until = until
+        """When nothing more is read, because an agent waits."""
+        self.cut_readings = cut_readings if cut_readings is not None else {}
+        """What was read of transcripts that there was no time for, by the keys of their runs."""
         self.folder = folder.absolute()
         self.environment = environment
         self.runs = runs
@@ -87,7 +95,7 @@ class RunFinder:
             return None
         finder = RunFinder(
             self.folder, self.environment, runs=self.runs, archive=self.archive, copies=self.copies,
-            everywhere=True, every_file=True,
+            everywhere=True, every_file=True, until=self.until, cut_readings=self.cut_readings,
         )  # fmt: skip
         finder.unwritten = self.unwritten
         return finder
@@ -284,17 +292,32 @@ class RunFinder:
                 if cursor.is_unchanged(kept.stamp, now, agent):
                     return known
                 if cursor.is_continued(kept, now, agent):
-                    return read_on(known, agent, clean)
+                    return self._read_on(known, agent, clean)
             try:
-                return read(Path(found.path), agent, found.native, clean)
+                return self._read_on(Reading(agent.name, found.path, found.native), agent, clean)
             except SegueError:
-                if not self._is_archived(found):
+                is_known = known is not None and self.until.is_set
+                if not is_known and not self._is_archived(found):
                     raise
         if known is None and (seen := self._seen_by_hooks(found)) is not None:
             return seen
-        if known is None or self._is_archived(found):
-            return read_blocks(self.blocks(found), found, agent)
+        if known is None or (self._is_archived(found) and not self.until.is_set):
+            return read_blocks(self.blocks(found), found, agent, self.until)
         return known
+
+    def _read_on(self, reading: Reading, agent: Agent, clean: Clean | None) -> Reading:
+        """What was added since; as much of it as there is time for."""
+        if not self.until.is_set:
+            return read_on(reading, agent, clean)
+        key = key_of(reading.agent, reading.native, reading.path)
+        if (cut := self.cut_readings.get(key)) is not None and cut.digest.steps:
+            return replace(cut, digest=decode(encode(cut.digest)) or RunDigest())
+        try:
+            return read_in_time(reading, agent, self.until, clean)
+        finally:
+            if reading.left_out:
+                digest = decode(encode(reading.digest)) or RunDigest()
+                self.cut_readings[key] = replace(reading, digest=digest)
 
     def _seen_by_hooks(self, found: Found) -> Reading | None:
         if self.unwritten is None or self._is_archived(found):
@@ -395,8 +418,8 @@ def found_of(row: RunRow) -> Found:
     return Found(row.agent, row.path, row.native, row.last, 0, row.cwd, parent)
 
 
-def read_blocks(blocks: Iterator[bytes], found: Found, agent: Agent) -> Reading:
-    """Read a transcript from bytes, wherever they are kept."""
+def read_blocks(blocks: Iterator[bytes], found: Found, agent: Agent, until: Deadline = NEVER) -> Reading:
+    """Read a transcript from bytes, wherever they are kept, or its beginning if there is no time for more."""
     reading = Reading(agent.name, found.path, found.native)
     reader, passed = agent.reader(), PassedLines()
     if agent.form != "lines":
@@ -409,6 +432,9 @@ def read_blocks(blocks: Iterator[bytes], found: Found, agent: Agent) -> Reading:
         for record in record_lines(block, passed):
             for step in reader.read(bytes(record)):
                 reading.take(step)
+        if until.is_over:
+            reading.unread = max(1, found.size)
+            break
     reading.kept = reader.keep()
     reading.malformed = reader.malformed + passed.malformed
     reading.skipped = reader.skipped + passed.skipped

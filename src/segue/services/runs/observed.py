@@ -8,11 +8,13 @@ from contextlib import contextmanager, suppress
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from ...effects.deadline import NEVER
 from ...effects.files.archive import Archive
 from ...errors import StoreUnavailable
 from ...stores.base import Runs
 from ..workspace.workspace import Workspace
 from .discovery import RunFinder, SentRunFinder
+from .read_transcript import Reading
 from .shared_copies import SharedCopies
 from .unwritten_runs import UnwrittenRuns
 
@@ -26,6 +28,10 @@ class ObservedRuns:
     def __init__(self, workspace: Workspace) -> None:
         self._workspace = workspace
         self._shared: RunFinder | None = None
+        self.until = NEVER
+        """When nothing more is read, because an agent waits."""
+        self.cut_readings: dict[str, Reading] = {}
+        """What was read of transcripts that there was no time for."""
 
     @property
     def runs(self) -> Runs:
@@ -62,7 +68,8 @@ class ObservedRuns:
         workspace = self._workspace
         finder = RunFinder(
             workspace.folder, workspace.environment, archive=self.archive, everywhere=everywhere,
-            every_file=every_file, data=workspace.home.path,
+            every_file=every_file, data=workspace.home.path, until=self.until,
+            cut_readings=self.cut_readings,
         )  # fmt: skip
         if not workspace.home.shared_store:
             finder.runs, finder.unwritten = self.runs, self.unwritten

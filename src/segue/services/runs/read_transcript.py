@@ -3,10 +3,17 @@
 The stored digest ends at the last complete line, so that continuing gives the same as reading from the start.
 A last line without a newline may be complete, torn or still being written: it is folded into a copy of the
 digest only. No content makes this raise, only a file that cannot be opened or that no known agent wrote.
+
+Where somebody waits, reading ends at a deadline: behind whole lines, so that it can go on there. A document
+counts whole or not at all: what is too large, or takes too long, is not read then. Who only wants to know
+where a run stopped is told its beginning and its end (``read_in_time``): what was done last counts most. The
+digest says only what holds without the middle, is never stored, and whoever shows it says what is missing.
 """
 
 from __future__ import annotations
 
+import os
+import time
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
@@ -19,10 +26,11 @@ from ...agents.base import HEAD_BYTES, Agent
 from ...core.base.lazy import json_decoder, msgpack_decoder
 from ...core.base.record_lines import PassedLines, record_lines
 from ...core.ledger.sayings import Saying
-from ...core.runs.digest import decode, encode, fold, take
-from ...core.runs.hearing import Hearing, hear, heard_now
+from ...core.runs.digest import behind_gap, decode, encode, fold, take
+from ...core.runs.hearing import Hearing, hear, heard_now, hearing_behind_gap
 from ...core.runs.model import RunDigest
 from ...core.runs.steps import Step
+from ...effects.deadline import NEVER, Deadline
 from ...effects.files.growing_file import chunks
 from ...effects.redaction import RULES_VERSION
 from ...effects.redaction.redact import redact_bytes
@@ -31,6 +39,17 @@ from ...errors import TranscriptUnreadable
 Clean = Callable[[bytes], bytes]
 Also = Callable[[Step], None]
 SEEN_BYTES = 256  # of each block
+DOCUMENT_BYTES_MAX = 8 << 20
+"""A transcript that has to be read whole each time, and is larger, is not read where somebody waits."""
+_STEPS_BETWEEN = 64
+"""How many steps of a document are taken before the time is looked at again."""
+AHEAD_BYTES_MAX = 32 << 20
+"""More than this behind the last place is not read at all before the end is."""
+BEGINNING_BYTES = 1 << 20
+END_BYTES_MAX, END_BYTES_MIN = 2 << 20, 1 << 16
+DOCUMENT_END_BYTES = 1 << 18
+SHARE = 1 / 3
+"""Of the time that is left, for each part: others have to be read too, and told."""
 
 
 class Reading(msgspec.Struct):
@@ -48,6 +67,13 @@ class Reading(msgspec.Struct):
     torn: bytes = b""  # a last line without its newline
     seen: dict[int, bytes] = {}  # offsets that this process read up to, with the bytes before them
     masked_by: int = 0  # the version of the rules that masked the whole digest; 0 after more was read
+    unread: int = 0  # bytes behind the offset that there was no time for
+    missing: int = 0  # bytes before the offset that are not in the digest; such a reading is never stored
+
+    @property
+    def left_out(self) -> int:
+        """How many bytes of the transcript are not in the digest, because there was no time for them."""
+        return self.missing + self.unread
 
     def take(self, step: Step) -> None:
         """Take the next step."""
@@ -116,9 +142,13 @@ def read(
     return read_on(Reading(agent.name, str(path), native), agent, clean, also)
 
 
-def read_on(reading: Reading, agent: Agent, clean: Clean | None = None, also: Also | None = None) -> Reading:
-    """Read what was added since. The reading is changed in place and returned. Raises
-    TranscriptUnreadable."""
+def read_on(
+    reading: Reading, agent: Agent, clean: Clean | None = None, also: Also | None = None,
+    *, until: Deadline = NEVER,
+) -> Reading:  # fmt: skip
+    """Read what was added since, as far as that can be done ``until`` then. The reading is changed in place
+    and returned. Raises TranscriptUnreadable, also for a document that there is no time for: its bytes are
+    ``unread`` then."""
     path, reading.masked_by = Path(reading.path), 0
     reader = agent.reader(reading.kept)
     passed = PassedLines()
@@ -126,17 +156,17 @@ def read_on(reading: Reading, agent: Agent, clean: Clean | None = None, also: Al
         if agent.form == "lines":
             reader.malformed = reading.malformed
             read_view = getattr(reader, "read_view", None) or (lambda line: reader.read(bytes(line)))
-            for block in _blocks(reading, path, clean):
+            for block in _blocks(reading, path, clean, until):
                 for line in record_lines(block, passed):
                     for step in read_view(line):
                         reading.take(step)
                         if also is not None:
                             also(step)
         else:
-            record = agent.load(path, reading.native)
+            record = _document(reading, agent, until)
             if clean is not None:
                 record = clean(record)
-            steps = reader.read(record)
+            steps = _in_time(reader.read(record), reading, len(record), until)
             reading.start_over(steps if also is None else _tee(steps, also))
             reading.offset = len(record)
     except OSError as fault:
@@ -153,10 +183,37 @@ def _tee(steps: Iterable[Step], also: Also) -> Iterator[Step]:
         yield step
 
 
-def _blocks(reading: Reading, path: Path, clean: Clean | None) -> Iterator[bytes]:
+def _document(reading: Reading, agent: Agent, until: Deadline) -> bytes:
+    """A transcript that has to be read whole, unless it is too large for the time that there is."""
+    path = Path(reading.path)
+    if until.is_set:
+        measured = getattr(agent, "size_of", None)
+        size = measured(path, reading.native) if measured is not None else os.path.getsize(path)
+        if size > DOCUMENT_BYTES_MAX:
+            raise _no_time_for(reading, size)
+    return agent.load(path, reading.native)
+
+
+def _in_time(steps: Iterable[Step], reading: Reading, size: int, until: Deadline) -> Iterator[Step]:
+    """The steps of a document; TranscriptUnreadable as soon as they take too long."""
+    for number, step in enumerate(steps):
+        yield step
+        if until.is_set and number % _STEPS_BETWEEN == _STEPS_BETWEEN - 1 and until.is_over:
+            raise _no_time_for(reading, size)
+
+
+def _no_time_for(reading: Reading, size: int) -> TranscriptUnreadable:
+    reading.unread = size
+    return TranscriptUnreadable(
+        f"there is no time to read {reading.path} while an agent waits ({size / 1e6:,.0f} MB)",
+        hint="`segue sync` reads it",
+    )
+
+
+def _blocks(reading: Reading, path: Path, clean: Clean | None, until: Deadline) -> Iterator[bytes]:
     """Blocks of complete lines. A block counts as read when the next one is requested."""
-    reading.torn = b""
-    for raw, offset in chunks(path, reading.offset):
+    reading.torn, reading.unread = b"", 0
+    for raw, offset in chunks(path, reading.offset, until=until):
         block = clean(raw) if clean is not None else raw
         if not raw.endswith(b"\n"):
             reading.torn = block
@@ -165,6 +222,72 @@ def _blocks(reading: Reading, path: Path, clean: Clean | None) -> Iterator[bytes
         if offset - reading.offset == len(raw):  # else a very long line was shortened
             reading.seen[offset] = raw[-SEEN_BYTES:]
         reading.offset = offset
+    if until.is_over:
+        reading.unread = max(0, os.path.getsize(path) - reading.offset)
+
+
+def read_in_time(reading: Reading, agent: Agent, until: Deadline, clean: Clean | None = None) -> Reading:
+    """Read what was added to a transcript since, or its beginning and its end. The reading is changed in
+    place and returned. Raises TranscriptUnreadable."""
+    if agent.form != "lines":
+        return _document_in_time(reading, agent, until, clean)
+    size = os.path.getsize(reading.path)
+    wanted = END_BYTES_MAX
+    if size - reading.offset <= AHEAD_BYTES_MAX or reading.offset < BEGINNING_BYTES:
+        began, start = time.monotonic(), reading.offset
+        read_on(reading, agent, clean, until=until.part(SHARE))
+        if not reading.unread:
+            return reading
+        bytes_per_second = (reading.offset - start) / max(1e-6, time.monotonic() - began)
+        wanted = int(bytes_per_second * until.seconds_left * SHARE)
+    for end_bytes in (max(END_BYTES_MIN, min(END_BYTES_MAX, wanted)), END_BYTES_MIN):
+        _pass_over(reading, size - end_bytes)
+        read_on(reading, agent, clean, until=until.part(SHARE))
+        if not reading.unread:
+            break
+    return reading
+
+
+def _pass_over(reading: Reading, end: int) -> None:
+    """Go on with the first line behind a place, as if nothing was between."""
+    place = _line_behind(Path(reading.path), end) if end > reading.offset else reading.offset
+    if place > reading.offset:
+        reading.missing += place - reading.offset
+        reading.digest, reading.hearing = behind_gap(reading.digest), hearing_behind_gap(reading.hearing)
+        reading.offset, reading.seen = place, {}
+
+
+def _line_behind(path: Path, start: int) -> int:
+    """Where the first line begins behind a place; the end of the file if none does."""
+    with open_file(path) as file:
+        file.seek(start - 1)
+        while block := file.read(END_BYTES_MIN):
+            found = block.find(b"\n")
+            if found >= 0:
+                return file.tell() - len(block) + found + 1
+        return file.tell()
+
+
+def _document_in_time(reading: Reading, agent: Agent, until: Deadline, clean: Clean | None) -> Reading:
+    try:
+        return read_on(reading, agent, clean, until=until.part(SHARE))
+    except TranscriptUnreadable:
+        path = Path(reading.path)
+        if not reading.unread or path.suffix != ".jsonl":
+            raise
+    body = _ends(path)
+    reading.missing, reading.unread = max(1, reading.unread - len(body)), 0
+    reading.start_over(agent.reader(reading.kept).read(clean(body) if clean is not None else body))
+    return reading
+
+
+def _ends(path: Path) -> bytes:
+    """The first and the last lines of a file, whole."""
+    with open_file(path) as file:
+        head = file.read(DOCUMENT_END_BYTES)
+        end = max(len(head), os.path.getsize(path) - DOCUMENT_END_BYTES)
+        file.seek(_line_behind(path, end))
+        return head[: head.rfind(b"\n") + 1] + file.read(DOCUMENT_END_BYTES)
 
 
 def final(reading: Reading, agent: Agent) -> RunDigest:

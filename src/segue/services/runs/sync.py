@@ -23,6 +23,7 @@ from ...core.base.values import Progress, Value, count
 from ...core.runs.digest import FORMAT
 from ...core.runs.model import RunDigest
 from ...core.sessions.state import OPEN
+from ...effects.deadline import NEVER, Deadline
 from ...effects.files.archive import CopyOwner, to_drop
 from ...effects.files.atomic import file_lock
 from ...errors import SegueError
@@ -86,17 +87,18 @@ def retention_notice(agent: str, days: int, *, kept: bool) -> str:
 def sync(
     workspace: Workspace, *, agent: str = "", paths: Sequence[Path] = (), session: str = "",
     progress: Progress | None = None, workers: int = 1, found: Sequence[Found] = (),
-    wait_seconds: float = WAIT_SECONDS, shares: bool = False,
+    wait_seconds: float = WAIT_SECONDS, shares: bool = False, until: Deadline = NEVER,
 ) -> Synced:  # fmt: skip
     """Read and store all runs of the project, or only the transcripts at ``paths`` or in ``found``.
-    ``shares`` also puts copies into a shared store where the settings allow it. Raises RefusedError where
-    Segue is off."""
+    ``shares`` also puts copies into a shared store where the settings allow it. With ``until`` the first of
+    them comes first, and what cannot be read in time is left, as are the limits of the archive. Raises
+    RefusedError where Segue is off."""
     workspace.pause_file.check()
     agent = agent_name(agent)
     refuse_if_off(workspace.home, workspace.working_tree.root, session)
     lock = workspace.home.path / "sync.lock"
     with file_lock(lock, timeout_seconds=wait_seconds, what="segue sync"):
-        return _Sync(workspace, session, progress, shares).run(agent, paths, workers, found)
+        return _Sync(workspace, session, progress, shares, until).run(agent, paths, workers, found)
 
 
 def take_in_newest(workspace: Workspace) -> None:
@@ -125,8 +127,11 @@ def take_in(workspace: Workspace, row: RunRow) -> None:
 class _Sync:
     """One sync, from discovery to the limits of the archive."""
 
-    def __init__(self, workspace: Workspace, session: str, progress: Progress | None, shares: bool) -> None:
+    def __init__(
+        self, workspace: Workspace, session: str, progress: Progress | None, shares: bool, until: Deadline
+    ) -> None:
         self.workspace = workspace
+        self.until = until
         self.shares = shares
         self.session = session
         self.progress = progress
@@ -135,7 +140,7 @@ class _Sync:
         self.finder = runs_of(workspace).finder(every_file=True)
         redacts = bool(workspace.settings["redact"])
         index = runs_of(workspace).search_index if keeps else None
-        self.importer = TranscriptImporter(self.finder.host, self.archive, index, self._about, redacts)
+        self.importer = TranscriptImporter(self.finder.host, self.archive, index, self._about, redacts, until)
         self.rows = {row.key: row for row in runs_of(workspace).runs.rows()}
         self.project = workspace.working_tree.project_key(workspace.settings)[0]
         self.new = 0
@@ -223,8 +228,8 @@ class _Sync:
     def _jobs(
         self, transcripts: Iterable[Found]
     ) -> tuple[list[Job], list[Found], list[tuple[Found, RunFacts]]]:
-        """The transcripts that must be read, the largest first, runs without one that only hooks saw, and
-        those that have not changed."""
+        """The transcripts that must be read, the largest first unless somebody waits, runs without one that
+        only hooks saw, and those that have not changed."""
         jobs, unwritten, same = [], [], []
         keyed: dict[str, Found] = {}
         for found in transcripts:
@@ -243,7 +248,9 @@ class _Sync:
             else:
                 full = runs_of(self.workspace).runs.get(key)
                 jobs.append(Job(found, stamp, full.reading if full else None, facts.run))
-        return sorted(jobs, key=lambda job: -job.stamp.size), unwritten, same
+        if not self.until.is_set:
+            jobs.sort(key=lambda job: -job.stamp.size)
+        return jobs, unwritten, same
 
     def _about(self, copied: CopyOwner, run: Run) -> CopyOwner:
         return msgspec.structs.replace(
@@ -452,7 +459,7 @@ class _Sync:
 
     def _enforce_limits(self) -> int:
         """Drop the copies that exceed the limits of the archive. Returns how many."""
-        if self.archive is None:
+        if self.archive is None or self.until.is_set:  # what has no end in sight is left to a command
             return 0
         settings = self.workspace.settings
         bytes_max, days = settings.number("archive_bytes_max"), settings.number("archive_days_max")
@@ -506,7 +513,9 @@ class _Imports:
 
     def here(self, indices: Iterable[int], others: Sequence[Worker] = ()) -> None:
         """Do jobs in this process."""
-        for index in indices:
+        for number, index in enumerate(indices):
+            if number and self._sync.until.is_over:
+                break
             self._tell(index)
             self._add([self._sync.importer.read(index, self._jobs[index])])
             for worker in others:

@@ -20,6 +20,7 @@ from ...agents import agent as agent_of
 from ...agents.base import Agent, Found
 from ...core.search.index import NewTexts
 from ...core.search.texts import StepTexts
+from ...effects.deadline import NEVER, Deadline
 from ...effects.files.archive import FLUSH_BYTES, Archive, Copy, CopyOwner, CopyWriter
 from ...effects.files.search_index import SearchFile, new_texts
 from ...effects.redaction.redact import redact_bytes
@@ -36,6 +37,9 @@ NO_JOB = -1
 """For a run that was not read from a transcript."""
 SEND_SECONDS = 1.0
 """How often another process hands over what it has done."""
+LINES_SHARE, DOCUMENT_SHARE = 1 / 3, 2 / 3
+"""How much of the time until a deadline reading may take, where it can be stopped and where it would be in
+vain: what was read is still to be written."""
 INDEX_CHARS = 24 << 20
 """How much text goes into the index at once: in small parts it would be merged many times."""
 
@@ -70,9 +74,10 @@ class TranscriptImporter:
 
     def __init__(
         self, host: str, archive: Archive | None, index: SearchFile | None,
-        about: Callable[[CopyOwner, Run], CopyOwner], masks: bool,
+        about: Callable[[CopyOwner, Run], CopyOwner], masks: bool, until: Deadline = NEVER,
     ) -> None:  # fmt: skip
         self._host = host
+        self._until = until
         self._archive = archive
         self._index = index
         self._about = about
@@ -110,7 +115,10 @@ class TranscriptImporter:
             return masked
 
         texts = StepTexts(reading.digest.steps if lines else 0)
-        read_on(reading, agent, clean, texts.add if self._index is not None else None)
+        heard = texts.add if self._index is not None else None
+        until = self._until.part(LINES_SHARE if lines else DOCUMENT_SHARE)
+        read_on(reading, agent, clean, heard, until=until)
+        stamp = cursor.stamp_of_part(job.stamp, reading.offset) if reading.unread else job.stamp
         digest = final(reading, agent)
         run = run_of(found, reading, digest, host=self._host, now=time.time(), before=job.before)
         if writer is not None:
@@ -124,9 +132,9 @@ class TranscriptImporter:
         if run.side:
             reading.hearing.waiting = []  # its prompts are the words of the agent that sent it
         said = encode_sayings(sayings_of(reading, agent)) if not run.side else b""
-        packed = cursor.packed(reading, job.stamp, agent)
+        packed = cursor.packed(reading, stamp, agent)
         usage, size = stored_usage(digest.usage), max(0, reading.offset - start)
-        return ImportedTranscript(index, run, job.stamp, packed, usage, size, said=said)
+        return ImportedTranscript(index, run, stamp, packed, usage, size, said=said)
 
     def _starting_point(self, job: Job, key: str, agent: Agent) -> tuple[Reading, Copy | None]:
         """Where to continue reading: at the cursor if cursor, file and copy agree, else at the start."""
