@@ -15,6 +15,7 @@ from .rules import RULES, RUN, UNSEEN_HEAD, Rule
 from .value import compiled
 
 HEAD_BYTES_MAX = 1024
+"""A longer head need not be found."""
 
 
 @cache

@@ -244,7 +244,7 @@ _SHAPES = (
     (
         "password-hash",
         "$argon2",
-        r"\$argon2(?:id?|d)\$[a-z0-9=,$]+\$[A-Za-z0-9+/]{11,}\$[A-Za-z0-9+/]{27,}",
+        r"\$argon2(?:id?|d)\$(?:v=[0-9]{1,4}\$)?[a-z0-9=,]{1,60}\$[A-Za-z0-9+/]{11,}\$[A-Za-z0-9+/]{27,}",
         _CRYPT_HEAD,
     ),
     ("password-hash", "{sha} {ssha}", r"\{S?SHA\}[A-Za-z0-9+/]{27,}={0,2}", r"\{s?sha\}[a-z0-9+/]{8}"),
