@@ -16,6 +16,7 @@ from functools import cache
 from typing import Any
 
 from .assignment import judge_assigned
+from .commands import judge_piped
 from .contexts import (
     judge_command,
     judge_cookies,
@@ -26,6 +27,7 @@ from .contexts import (
     judge_seed,
 )
 from .disguises import BrokenMatch, broken_match, continuation, judge_encoded, judge_hex
+from .dumps import judge_digest, judge_key_bytes, judge_key_list, judge_state
 from .heads import HEAD_BYTES_MAX, rules_for, search_for_heads
 from .judge import is_no_secret_name, is_placeholder, is_secret, is_stand_in, is_wordy, key_of_what, regex
 from .key_blocks import (
@@ -60,6 +62,8 @@ PASSES_MAX = 8
 CALL_LENGTH_MAX = 300
 """How far before its option the name of a program may stand, in characters."""
 AROUND_BYTES_MAX = 2 * JUDGED_LENGTH_MAX + BEFORE_BYTES_MAX
+PREFIX_BYTES_MAX = 72
+"""How long what must precede a pattern may be."""
 REMEMBERED_MAX = 1024
 STRIDE_BYTES, STRIDES = 8192, 16
 """How far a search goes at once: at least so far, and so many times as far as the last head was. Each begins
@@ -169,8 +173,8 @@ def _spans(chunk: bytes, position: int, last: int, unseen: list[int] | None) -> 
     last_repeated, stride = 0, STRIDES * STRIDE_BYTES
     while True:
         until = min(stop, position + stride)
-        head = search(chunk, position, until + HEAD_BYTES_MAX)
-        if head is None or (start := head.start()) >= until:
+        start = search(chunk, position, until + HEAD_BYTES_MAX)
+        if start < 0 or start >= until:
             if until < stop:
                 position, stride = until, 2 * stride
                 continue
@@ -287,7 +291,7 @@ def _shape(chunk: bytes, match: Any, rule: Rule) -> Verdict:
     if chunk[start - 1 : start] == b"\\" and start:
         return start + 1  # its first letter belongs to an escape
     if rule.before:
-        first = after_escapes(chunk, max(0, start - 32), start)
+        first = after_escapes(chunk, max(0, start - PREFIX_BYTES_MAX), start)
         prefix = bytes_regex(rule.before.encode() + rb"\Z").search(chunk, first, start)
         if not prefix or (rule.kind == "discord-token" and not _is_random(chunk, prefix.start(), end)):
             return start + 1
@@ -387,8 +391,8 @@ def _option(chunk: bytes, match: Any, rule: Rule) -> Verdict:
 
 
 def _openssl(chunk: bytes, match: Any, rule: Rule) -> Verdict:
-    """``-passin pass:…``"""
-    before = bytes_regex(rb"-pass(?:in|out)?(?:[ \t=]|\\+[nrt]){1,2}\\*[\"']?\Z").search(
+    """``-passin pass:…`` and, of Windows, ``/pass:…``"""
+    before = bytes_regex(rb"(?:-pass(?:in|out)?(?:[ \t=]|\\+[nrt]){1,2}\\*[\"']?|[ \t]/)\Z").search(
         chunk, max(0, match.start() - 24), match.start()
     )
     return _option(chunk, match, rule) if before else int(match.start()) + 1
@@ -399,6 +403,18 @@ def _netrc(chunk: bytes, match: Any, rule: Rule) -> Verdict:
     password = as_read(chunk[start:end])
     harmless = is_placeholder(password) or (password.isalpha() and len(password) < 8)
     return int(start) if harmless else [(start, end)]
+
+
+def _pass(chunk: bytes, match: Any, rule: Rule) -> Verdict:
+    """``pass = …``: in quotes, or a long one without meaning, because tests pass too."""
+    if _within_word(chunk, match.start()):
+        return int(match.start()) + 1
+    value = chunk[match.end() - 20 : match.end()].decode("latin-1")
+    if not match.group(3) and not (
+        re.search(r"\d", value) and re.search(r"[A-Z]", value) and not is_wordy(value)
+    ):
+        return int(match.start()) + 1
+    return judge_assigned(chunk, match, rule)
 
 
 def _element(chunk: bytes, match: Any, rule: Rule) -> Verdict:
@@ -437,4 +453,10 @@ _CHECKS: dict[str, Callable[[bytes, Any, Rule], Verdict]] = {
     "netrc": _netrc,
     "element": _element,
     "assigned": judge_assigned,
+    "pass": _pass,
+    "piped": judge_piped,
+    "key_list": judge_key_list,
+    "key_bytes": judge_key_bytes,
+    "digest": judge_digest,
+    "state": judge_state,
 }
