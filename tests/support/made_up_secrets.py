@@ -166,7 +166,6 @@ _SPECIAL: dict[str, Callable[[random.Random], str]] = {
     "resend-key": lambda rng: f"re_{_chars(rng, ALNUM, 8)}_{_chars(rng, ALNUM, 24)}",
     "blob-token": lambda rng: f"vercel_blob_rw_{_chars(rng, ALNUM, 16)}_{_chars(rng, ALNUM, 30)}",
     "newrelic-license": lambda rng: f"{_chars(rng, HEX, 36)}NRAL",
-    "maxmind-key": lambda rng: f"{_chars(rng, ALNUM, 6)}_{_chars(rng, ALNUM, 29)}_mmk",
     "zapier-webhook": lambda rng: (
         f"https://hooks.zapier.com/hooks/catch/{rng.randrange(10**6, 10**7)}/{_chars(rng, LOWER, 7)}/"
     ),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 import re
+from pathlib import Path
 
 from segue.effects.redaction.rules import RULES
 from segue.effects.redaction.vendors import DATED, VENDORS
@@ -17,6 +18,11 @@ def test_every_row_names_the_public_page_that_it_was_taken_from():
     for kind, pages, *_ in VENDORS:
         for page in pages.split():
             assert re.fullmatch(r"[a-z0-9.-]+\.[a-z]{2,}/[^\s]*|docs/[a-z/]+\.md", page), (kind, page)
+
+
+def test_the_limits_say_when_the_table_was_last_gone_through():
+    limits = (Path(__file__).parents[3] / "docs" / "limits.md").read_text(encoding="utf-8")
+    assert f"last gone through on {DATED}" in limits
 
 
 def test_every_row_is_a_rule():

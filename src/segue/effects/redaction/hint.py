@@ -15,25 +15,9 @@ from .rules import RULES, UNSEEN_CHARS
 
 _RUN_CHARS = "abcdefghijklmnopqrstuvwxyz0123456789_.~+/=\\-"
 _RUN_LENGTH, _RUN_LENGTH_COMMON = 10, 24
-_COMMON = (
-    "m",
-    "n",
-    "o",
-    "pat",
-    "sk",
-    "re_",
-    "sk_",
-    "fc-",
-    "rnd_",
-    "sdk-",
-    "api-",
-    "access-",
-    "sc_",
-    "ext_",
-    "pat.",
-)
+_COMMON = "m n o pat sk re_ sk_ fc- rnd_ sdk- api- access- sc_ ext_ pat.".split()
 """Literals that occur in many ordinary words; they need a longer run after them."""
-_WITHOUT_RUN = ("pbkdf2_sha", ":::", "nral", "_mmk", "-us")
+_WITHOUT_RUN = ("pbkdf2_sha", ":::", "nral", "-us")
 """Literals behind which something else follows, or nothing."""
 _LONG_RUN = re.compile(r"[a-z0-9_.~+/=\\-]{12,}")
 _MARKS = ("_", "-", ".", "")
