@@ -19,7 +19,7 @@ _COMMON = "m n o pat sk re_ sk_ fc- rnd_ sdk- api- access- sc_ ext_ pat.".split(
 """Literals that occur in many ordinary words; they need a longer run after them."""
 _WITHOUT_RUN = ("pbkdf2_sha", ":::", "nral", "-us")
 """Literals behind which something else follows, or nothing."""
-_LONG_RUN = re.compile(r"[a-z0-9_.~+/=\\-]{12,}")
+_LONG_RUN = r"[a-z0-9_.~+/=\\-]{12,}"
 _MARKS = ("_", "-", ".", "")
 _WORD_CHARS = "abcdefghijklmnopqrstuvwxyz0123456789_-"
 _SPACE = " \t\r\n"
@@ -144,7 +144,7 @@ def _has_shape(low: str) -> bool:
     for literal in _literals("", in_runs=False):
         if literal in low and _runs_on(low, literal):
             return True
-    runs = " ".join(_LONG_RUN.findall(low))
+    runs = " ".join(_long_run().findall(low))
     if not runs:
         return False
     for mark in _MARKS:
@@ -173,6 +173,11 @@ def _has_unseen(text: str) -> bool:
     if text.isascii():
         return not text.translate(_VISIBLE_BREAKS).isprintable()
     return bool(_unseen().search(text))
+
+
+@cache
+def _long_run() -> re.Pattern[str]:
+    return re.compile(_LONG_RUN)
 
 
 @cache
