@@ -299,8 +299,9 @@ bench-attacks: $(BENCH_VENV)/.installed ## what strangers without a key cost the
 	$(call clean_python,$(BENCH_VENV)) -m bench.attacks $(ARGS)
 
 .PHONY: bench-secrets
-bench-secrets: $(BENCH_VENV)/.installed ## how many shapes of secrets are masked, beside detect-secrets and gitleaks' rules in GITLEAKS=FILE
-	$(call clean_python,$(BENCH_VENV)) -m bench.secrets $(if $(GITLEAKS),--gitleaks $(GITLEAKS)) $(ARGS)
+bench-secrets: $(BENCH_VENV)/.installed ## how many shapes of secrets are masked, and which rules of GITLEAKS=FILE, DETECT_SECRETS=FOLDER and TRUFFLEHOG=FOLDER have no counterpart
+	$(call clean_python,$(BENCH_VENV)) -m bench.secrets $(if $(GITLEAKS),--gitleaks $(GITLEAKS)) \
+		$(if $(DETECT_SECRETS),--detect-secrets $(DETECT_SECRETS)) $(if $(TRUFFLEHOG),--trufflehog $(TRUFFLEHOG)) $(ARGS)
 
 .PHONY: bench-memory
 bench-memory: $(BENCH_VENV)/.installed ## how well and how fast memories are found, compared with other tools; CORPUS=LoCoMo's JSON

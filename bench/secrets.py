@@ -5,6 +5,10 @@ made up three times from different seeds and counts as found if it is found each
 nothing of it that can be read; for the others it is enough that they report anything in its text. gitleaks'
 rules are run here with its keywords, entropies and lists of what is allowed, not by the program itself;
 detect-secrets is run by its own library with its default settings.
+
+A second table says for how many rules of the other tools Segue has a counterpart, and names the others
+(`bench/secret_rules.py`): gitleaks' from the same file, detect-secrets' from DETECT_SECRETS=FOLDER with its
+plugins, TruffleHog's from TRUFFLEHOG=FOLDER with its detectors.
 """
 
 from __future__ import annotations
@@ -24,6 +28,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from bench.common import machine, table
+from bench.secret_rules import of_detect_secrets, of_gitleaks, of_trufflehog, row
 from tests.support import made_up_secrets
 from tests.support.made_up_secrets import Made
 
@@ -136,6 +141,8 @@ def counted(
 def main() -> int:
     wish = argparse.ArgumentParser(description=__doc__)
     wish.add_argument("--gitleaks", type=Path, help="its configuration")
+    wish.add_argument("--detect-secrets", type=Path, help="the folder of its plugins")
+    wish.add_argument("--trufflehog", type=Path, help="the folder of its detectors")
     wish.add_argument("--missed", action="store_true", help="name what is not found")
     args = wish.parse_args()
     harmless = [text for texts in json.loads(HARMLESS.read_text()).values() for text in texts]
@@ -157,7 +164,24 @@ def main() -> int:
         rows = [counted(name, *tool, harmless, names_missed=args.missed) for name, tool in tools.items()]
     print(f"{machine()}\n")
     table("Secrets", ["rules", "shapes found", "harmless strings touched"], rows)
+    counterparts(args.gitleaks, args.detect_secrets, args.trufflehog)
     return 0
+
+
+def counterparts(gitleaks: Path | None, detect_secrets: Path | None, trufflehog: Path | None) -> None:
+    """Which rules of the others have none here."""
+    tools = {
+        "gitleaks": list(of_gitleaks(gitleaks)) if gitleaks else [],
+        "detect-secrets": list(of_detect_secrets(detect_secrets)) if detect_secrets else [],
+        "TruffleHog": list(of_trufflehog(trufflehog)) if trufflehog else [],
+    }
+    rows = {tool: row(tool, rules) for tool, rules in tools.items() if rules}
+    if rows:
+        heads = ["tool", "rules", "masked by shape", "masked after a name", "no counterpart"]
+        print()
+        table("Counterparts", heads, [cells for cells, _ in rows.values()])
+    for tool, (_, names) in rows.items():
+        print(f"\nof {tool} without a counterpart: {', '.join(names) or 'none'}")
 
 
 if __name__ == "__main__":

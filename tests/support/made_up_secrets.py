@@ -17,6 +17,8 @@ UPPER = string.ascii_uppercase + "234567"
 HEX = "0123456789abcdef"
 URLSAFE = ALNUM + "-_"
 BASE64 = ALNUM + "+/"
+LOWER = string.ascii_lowercase + string.digits
+BASE58 = "123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz"
 
 
 class Made(NamedTuple):
@@ -111,14 +113,46 @@ _PLAIN: dict[str, tuple[str, str, int]] = {
     "grafana-token": ("glc_", ALNUM, 60),
     "alibaba-key": ("LTAI", ALNUM, 20),
     "razorpay-key": ("rzp_" + "live_", ALNUM, 14),
+    "neon-key": ("napi_", LOWER, 64),
+    "posthog-key": ("phx_", ALNUM, 43),
+    "brevo-key": ("xkeysib-", HEX, 64),
+    "age-key-of-today": ("AGE-SECRET-" + "KEY-PQ-1", "QPZRY9X8GF2TVDW0S3JN54KHCE6MUA7L", 58),
+    "sonar-token": ("sqp_", HEX, 40),
+    "together-key": ("tgp_" + "v1_", URLSAFE, 43),
+    "jina-key": ("jina_", ALNUM, 60),
+    "firecrawl-key": ("fc-", HEX, 32),
+    "e2b-key": ("e2b_", HEX, 40),
+    "render-key": ("rnd_", ALNUM, 28),
+    "flutterwave-key": ("FLWSECK-", HEX, 32),
+    "braintree-token": ("access_token$production$a1b2c3d4e5f6g7h8$", HEX, 32),
+    "shippo-token": ("shippo_" + "live_", HEX, 40),
+    "elevenlabs-key": ("sk_", HEX, 48),
+    "cloudflare-token": ("cfut_", ALNUM, 48),
+    "vercel-token": ("vcp_", ALNUM, 56),
+    "gemini-key": ("AQ." + "Ab8R", URLSAFE, 46),
+    "hubspot-token": ("pat-eu1-", "uuid", 0),
+    "launchdarkly-key": ("sdk-", "uuid", 0),
+    "plaid-token": ("access-sandbox-", "uuid", 0),
+    "nuget-key": ("oy2", LOWER, 43),
+    "mapbox-token": ("sk." + "eyJ1Ijoic2hvcCIsImEiOiJjbTEyMzQ1Njc4OTAxMjM0In0.", ALNUM, 22),
+    "bip32-key": ("xprv" + "9s21ZrQH143K", BASE58, 95),
+    "trello-token": ("ATTA", HEX, 64),
 }
 _SIGNS = {"anthropic-key": (93, "AA"), "openai-key": (20, "T3BlbkFJ"), "openai-project-key": (74, "T3BlbkFJ")}
 """What every key of a kind has at one place after its prefix."""
 
 
+def _value(rng: random.Random, chars: str, n: int) -> str:
+    return _uuid(rng) if chars.startswith("uuid") else _chars(rng, chars, n)
+
+
+_ENDS = {"brevo-key": "-Zk8hQ2vR1p7LmXwD", "flutterwave-key": "-X", "trello-token": "1A2B3C4D"}
+"""What every key of a kind ends in here."""
+
+
 def _plain(rng: random.Random, kind: str) -> str:
     prefix, chars, n = _PLAIN[kind]
-    body = _chars(rng, chars, n)
+    body = _value(rng, chars, n) + _ENDS.get(kind, "")
     at, sign = _SIGNS.get(kind, (0, ""))
     return prefix + body[:at] + sign + body[at + len(sign) :]
 
@@ -129,6 +163,15 @@ _SPECIAL: dict[str, Callable[[random.Random], str]] = {
     "discord-token-of-today": _discord_of_today,
     "telegram-token": lambda rng: f"{rng.randrange(10**9, 10**10)}:AA{_chars(rng, URLSAFE, 33)}",
     "sendgrid-key": lambda rng: f"SG.{_chars(rng, URLSAFE, 22)}.{_chars(rng, URLSAFE, 43)}",
+    "resend-key": lambda rng: f"re_{_chars(rng, ALNUM, 8)}_{_chars(rng, ALNUM, 24)}",
+    "blob-token": lambda rng: f"vercel_blob_rw_{_chars(rng, ALNUM, 16)}_{_chars(rng, ALNUM, 30)}",
+    "newrelic-license": lambda rng: f"{_chars(rng, HEX, 36)}NRAL",
+    "zapier-webhook": lambda rng: (
+        f"https://hooks.zapier.com/hooks/catch/{rng.randrange(10**6, 10**7)}/{_chars(rng, LOWER, 7)}/"
+    ),
+    "google-code": lambda rng: f"4/0A{_chars(rng, URLSAFE, 70)}",
+    "messaging-key": lambda rng: f"AAAA{_chars(rng, ALNUM, 7)}:APA91b{_chars(rng, URLSAFE, 134)}",
+    "github-app-of-today": lambda rng: f"ghs_{rng.randrange(10**5, 10**6)}_{_jwt(rng)}",
     "mailchimp-key": lambda rng: f"{_chars(rng, HEX, 32)}-us{rng.randrange(1, 22)}",
     "postman-key": lambda rng: f"PMAK-{_chars(rng, HEX, 24)}-{_chars(rng, HEX, 34)}",
     "airtable-token": lambda rng: f"pat{_chars(rng, ALNUM, 14)}.{_chars(rng, HEX, 64)}",
@@ -265,6 +308,38 @@ _TOLD: dict[str, tuple[str, str, int]] = {
     "toml-lines": ('token = """\n{}"""', ALNUM, 40),
     "powershell-secure-string": ('ConvertTo-SecureString "{}" -AsPlainText -Force', ALNUM, 18),
     "python-bytes": ("{{'user': b'ann', 'password': b'{}'}}", ALNUM, 15),
+    "vault-header": ("X-Vault-Token: s.{}", ALNUM, 24),
+    "vault-variable": ("VAULT_TOKEN=s.{}", ALNUM, 24),
+    "datadog-header": ("DD-APPLICATION-KEY: {}", HEX, 40),
+    "datadog-variable": ("DD_APPLICATION_KEY={}", HEX, 40),
+    "codecov-token": ("CODECOV_TOKEN={}", "uuid", 0),
+    "snyk-token": ('export SNYK_TOKEN="{}"', "uuid", 0),
+    "postmark-header": ("X-Postmark-Server-Token: {}", "uuid", 0),
+    "personal-access-token": ("export AZURE_DEVOPS_EXT_PAT={}", LOWER, 52),
+    "key-of-authorization": ("Authorization: key={}", ALNUM, 40),
+    "key-in-a-url": ("https://api.shop.test/v1?key={}&page=2", ALNUM, 32),
+    "code-in-a-url": ("GET /callback?code={}&state=x1", ALNUM, 32),
+    "rclone": ("[remote]\ntype = sftp\npass = {}\n", URLSAFE, 30),
+    "mailer": ("auth: {{ user: 'ann', pass: '{}' }}", ALNUM, 14),
+    "ldapsearch": ("ldapsearch -x -D 'cn=admin,dc=shop' -w {} -b dc=shop", ALNUM, 12),
+    "smbclient": ("smbclient //files/share -U ann%{}", ALNUM, 12),
+    "echoed-to-sudo": ("echo {} | sudo -S apt-get update", ALNUM, 12),
+    "echoed-to-docker": ('echo "{}" | docker login -u ann --password-stdin shop.test', ALNUM, 14),
+    "handed-to-docker": ("docker login -u ann --password-stdin <<< '{}'", ALNUM, 14),
+    "echoed-to-chpasswd": ("echo 'root:{}' | chpasswd", ALNUM, 12),
+    "nmcli": ('nmcli device wifi connect "Our Net" password {}', ALNUM, 12),
+    "cmdkey": ("cmdkey /add:files /user:ann /pass:{}", ALNUM, 12),
+    "mask-of-actions": ('echo "::add-mask::{}"', ALNUM, 14),
+    "importprivkey": ("bitcoin-cli importprivkey 5J{}", BASE58, 49),
+    "hardhat-accounts": ('accounts: [\n  "0x{}",\n  "0x{}",\n]', HEX, 64),
+    "anvil-keys": ("Private Keys\n==================\n\n(0) 0x{}\n(1) 0x{}\n", HEX, 64),
+    "ntlm-dump": ("Administrator:500:aad3b435b51404eeaad3b435b51404ee:{}:::", HEX, 32),
+    "htdigest": ("ann:Private Area:{}", HEX, 32),
+    "terraform-state": (
+        '{{"type": "random_password", "instances": [{{"attributes": {{"length": 16, "result": "{}"}}}}]}}',
+        ALNUM,
+        16,
+    ),
     "java-setter": ('config.setPassword("{}");', ALNUM, 15),
 }
 
@@ -372,13 +447,14 @@ def _coloured(rng: random.Random) -> Iterator[Made]:
     yield Made("sixteen bits a letter", spread, (spread[10:],))
 
 
+def _solana_key(rng: random.Random) -> Made:
+    numbers = ",".join(str(rng.randrange(256)) for _ in range(64))
+    return Made("solana-key", f"[{numbers}]", (numbers,))
+
+
 def _basic_header(rng: random.Random) -> Made:
     coded = base64.b64encode(f"ann:{_chars(rng, ALNUM, 14)}".encode()).decode()
     return Made("basic-header", f"Authorization: Basic {coded}", (coded,))
-
-
-def _value(rng: random.Random, chars: str, n: int) -> str:
-    return _uuid(rng) if chars.startswith("uuid") else _chars(rng, chars, n)
 
 
 def bare(seed: int) -> Iterator[Made]:
@@ -402,6 +478,7 @@ def told(seed: int) -> Iterator[Made]:
         yield _key_block(rng, what)
     yield _service_account(rng)
     yield _basic_header(rng)
+    yield _solana_key(rng)
     yield _encoded_pem(rng)
     yield _wrapped_pem(rng)
     yield from _encoded_keys(rng)

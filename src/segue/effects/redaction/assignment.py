@@ -105,6 +105,13 @@ class Assignment:
 
     # What the value and its surroundings tell.
 
+    def is_pattern(self) -> bool:
+        """``file_pat`` and ``IPV4_PAT = r"…"``, unlike ``GH_PAT``."""
+        if self.name[-3:].lower() != "pat":
+            return False
+        value = self.chunk[self.value.start : self.value.end]
+        return not (self.name.isupper() and bytes_regex(rb"[A-Za-z0-9_-]{20,}").fullmatch(value))
+
     def is_path_in_code(self) -> bool:
         begin = self.chunk[self.value.start : self.value.start + 2]
         return not self.value.quoted and self.joint[-1:] == b":" and bool(re.match(rb":[A-Za-z_]", begin))
@@ -151,6 +158,7 @@ NO_ASSIGNMENTS = (
 )
 """Decided by the name and the joint alone."""
 NO_SECRETS = (
+    Exemption(Assignment.is_pattern, "a pattern", b"file_pat=x7Qm2Lk9Zr4Tb8Wn1"),
     Exemption(Assignment.is_path_in_code, "a path in code", b"token::x2Parser9"),
     Exemption(Assignment.is_cut_short, "only the beginning is shown", b"token=abc12345..."),
     Exemption(Assignment.is_expression, "a call, an index, a template, or a mask", b"token=make2token(8)"),

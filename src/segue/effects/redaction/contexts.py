@@ -26,6 +26,7 @@ COOKIES_BYTES_MAX = 8_192
 BEFORE_PHRASE_MAX, WORDS_BYTES_MAX = 120, 600
 PHRASE_LENGTHS = (12, 15, 18, 21, 24)
 _PAIR = rb"([A-Za-z0-9_.$%-]{1,64})=(\\*\"?)([^\x00-\x20\x7f-\xff;,\"'\\`<>(){}\[\]|]+)"
+_LIST_WITHIN = rb"(?i)cookies?[:=][A-Za-z0-9_.$%-]{1,64}="
 _NEXT_PAIR = rb"\\*\"?;(?: |%20)?"
 _ATTRIBUTES = frozenset(b"expires max-age domain path samesite priority version comment".split())
 
@@ -40,6 +41,8 @@ def judge_cookies(chunk: bytes, match: Any, rule: Rule) -> Verdict:
         start, end = pair.span(3)
         if pair[1].lower() not in _ATTRIBUTES and _is_cookie_secret(as_read(chunk[start:end])):
             spans.append((start, end))
+        elif bytes_regex(_LIST_WITHIN).search(pair.group()):
+            break  # this is where the next match begins
         more = bytes_regex(_NEXT_PAIR).match(chunk, end, limit)
         if more is None:
             break
@@ -96,7 +99,7 @@ def judge_pgpass(chunk: bytes, match: Any, rule: Rule) -> Verdict:
 
 
 OBJECT_BYTES_MAX = 8_192
-_PRIVATE_MEMBER = rb"(\\*\")(?:d|p|q|dp|dq|qi|k)\1\s{0,2}:\s{0,2}\1([A-Za-z0-9_-]{16,})\1"
+_PRIVATE_MEMBER = rb"(?<!\\)(\\*+\")(?:d|p|q|dp|dq|qi|k)\1\s{0,2}:\s{0,2}\1([A-Za-z0-9_-]{16,})\1"
 
 
 def _object_around(chunk: bytes, match: Any, word: bytes, bounds: tuple[bytes, bytes]) -> Span:
@@ -117,7 +120,7 @@ def judge_jwk(chunk: bytes, match: Any, rule: Rule) -> Verdict:
     return [member.span(2) for member in members] or int(match.end())
 
 
-_LINE = rb"(?:\r?\n|(?:\\+r)?\\+n)"
+_LINE = rb"(?:\r?\n|(?<!\\)(?:\\++r)?\\++n)"
 _SPACES = rb"(?:\s|\\+[nrt]){0,24}"
 _DATA = (
     rb"(?:" + _LINE + rb"[ ]{0,12}|\A|[{,\s\"]\s{0,8}(?:\\*\")?)(?:data|stringData)(?:\\*\")?:[ ]{0,2}"
@@ -149,20 +152,22 @@ def judge_given_password(chunk: bytes, match: Any, rule: Rule) -> Verdict:
     return [(start, end)] if secret and not is_stand_in(value) else int(start)
 
 
-_ESCAPED = rb"\\+(?:([nrt\"]|u00(?:[01][0-9a-fA-F]|7[fF]))|u[0-9a-fA-F]{4})"
+_ESCAPED = rb"(?<!\\)\\++(?:([nrt\"]|u00(?:[01][0-9a-fA-F]|7[fF]))|u[0-9a-fA-F]{4})"
 _BETWEEN_WORDS = rb"[\s,;:|\"'`*_.)(\[\]0-9-]{1,12}"
 
 
 def judge_seed(chunk: bytes, match: Any, rule: Rule) -> Verdict:
     """The words of a phrase from which a wallet can be made again, near a word that speaks of one."""
     first: int = match.end()
-    window = bytes_regex(_ESCAPED).sub(
-        lambda escape: (b" " if escape[1] else b"\x80") * len(escape[0]),
-        chunk[first : first + WORDS_BYTES_MAX],
-    )
+    window = chunk[first : first + WORDS_BYTES_MAX]
+    if b"\\" in window:
+        window = bytes_regex(_ESCAPED).sub(
+            lambda escape: (b" " if escape[1] else b"\x80") * len(escape[0]), window
+        )
+    known = _seed_words()
     words: list[Span] = []
     for word in bytes_regex(rb"[A-Za-z\x80-\xff]+").finditer(window):
-        is_known = word.group() in _seed_words()
+        is_known = word.group() in known
         if words and not (
             is_known and bytes_regex(_BETWEEN_WORDS).fullmatch(window, words[-1][1], word.start())
         ):
@@ -174,7 +179,7 @@ def judge_seed(chunk: bytes, match: Any, rule: Rule) -> Verdict:
         elif word.start() > BEFORE_PHRASE_MAX:
             break
     if len(words) not in PHRASE_LENGTHS:
-        return first
+        return None
     spans = [(first + start, first + end) for start, end in words]
     is_spread = b'"' in chunk[spans[0][0] : spans[-1][1]]  # over strings
     return spans if is_spread else [(spans[0][0], spans[-1][1])]

@@ -35,6 +35,16 @@ _TECHNICAL = (
 )
 _PASSWORD = rf"(?i)(?:{PASSWORDS}|pass)"
 _OWN_RIGHT = r"(?i)pass|secret|api[_.-]?key|heroku|private|auth_?token"
+_OWNED_TOKEN = r"(?i)(?:^|[^a-z0-9])([a-z][a-z0-9]+)[_.-](?:[a-z]+[_.-])?token$"
+"""A name in which somebody's token is spoken of: `CODECOV_TOKEN`, `X-Postmark-Server-Token`."""
+_PASSING = frozenset(
+    "request csrf xsrf client idempotency trace span correlation state task job run device push claim "
+    "message upload session transaction lock lease owner worker".split()
+)
+"""Words before `token` of one that identifies something, and opens nothing."""
+_OWNED_KEY = r"[A-Z0-9][_-](?:APP|APPLICATION|LICEN[CS]E|INTEGRATION|INGEST)[_-]?KEY$"
+_SHORT_LIVED = r"(?i)[a-z]\.[A-Za-z0-9]{24,}"
+"""A token of Vault of before its version 1.10, which reads like the member of an object."""
 
 
 @lru_cache(4096)
@@ -55,18 +65,19 @@ def is_secret(
         return False
     if is_placeholder(value) or ("(" in value and ")" in value and not quoted):
         return False
-    if regex(MEMBER).search(value) and (bare_code or is_wordy(value)):
+    if regex(MEMBER).search(value) and (bare_code or is_wordy(value)) and not _is_token_of_vault(value):
         return False
     digits = len(re.findall(r"\d", value))
     random = digits > 1 and length in (40, 44, 64, 88) and _entropy(value) > 4.2
     if not random and regex(ADDRESS).search(value):
         return False
     if regex(_UUID).fullmatch(value):
-        return bool(regex(_OWN_RIGHT).search(key or name)) and not weak
+        return (bool(regex(_OWN_RIGHT).search(key or name)) and not weak) or _is_owned_token(key)
     if weak:
         if is_wordy(value) or _entropy(value) < 3.3 or re.search(r"(?i)key|token|secret|passw", value):
             return False
-        hashed = regex(_HEX).fullmatch(value) and not re.search(r"(?i)api|secret|auth", key or name)
+        telling = re.search(r"(?i)api|secret|auth", key or name) or regex(_OWNED_KEY).search(key)
+        hashed = regex(_HEX).fullmatch(value) and not telling
         return length >= 16 and digits > 0 and not hashed
     if password:
         if not is_wordy(value):
@@ -78,6 +89,21 @@ def is_secret(
     if value.isdigit():
         return False
     return not is_wordy(value) and (digits > 0 or (length >= 20 and _entropy(value) > 3.5))
+
+
+def _is_token_of_vault(value: str) -> bool:
+    return (
+        bool(regex(_SHORT_LIVED).fullmatch(value))
+        and bool(re.search(r"\d", value))
+        and not is_wordy(value)
+        and _entropy(value) > 3.5
+    )
+
+
+def _is_owned_token(key: str) -> bool:
+    """Whether a name such as `CODECOV_TOKEN` or `X-Postmark-Server-Token` says whose token it is."""
+    found = regex(_OWNED_TOKEN).search(key)
+    return bool(found) and not _PASSING & set(re.split(r"[_.-]", key.lower()[found.start() :]))
 
 
 def is_placeholder(value: str) -> bool:
@@ -98,7 +124,7 @@ def is_no_secret_name(key: str) -> bool:
 
 
 _WEAK = (
-    r"(?i)[_-]key|credentials?|authorization|.auth|dsn|conn\w*[_-]?str(?:ing)?|bearer|access[_-]?code|"
+    r"(?i)[_?&-](?:key|pat)|[?&]code|credentials?|authorization|.auth|dsn|conn\w*[_-]?str(?:ing)?|bearer|access[_-]?code|"
     r"(?:session|app|application|integration|write|root|service|storage|client)[ _.-]?key"
 )
 

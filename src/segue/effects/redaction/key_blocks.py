@@ -34,8 +34,8 @@ def judge_pem(chunk: bytes, match: Any, rule: Rule) -> Verdict:
     """A key up to its END line; if it is spread over strings, its part in each; without END, its lines."""
     start, head = match.span()
     limit = head + PEM_BYTES_MAX
-    end = bytes_regex(_PEM_END).search(chunk, head, limit)
-    if end and chunk.find(b"-----BEGIN", head, end.start()) < 0:
+    next_begin = chunk.find(b"-----BEGIN", head, limit)
+    if end := bytes_regex(_PEM_END).search(chunk, head, next_begin if next_begin >= 0 else limit):
         body = chunk[head : end.start()]
         if b'"' not in body:
             return [(start, end.end())] if re.match(rb"[^\"'`,)]*[A-Za-z0-9+/]{3}", body) else end.end()

@@ -13,20 +13,24 @@ from __future__ import annotations
 TEXT_LENGTH_MIN = 8
 """Nothing shorter can be recognised as a secret."""
 SHORT_LENGTH_MAX = 4096
-"""Up to this length a quick test for telling words comes first, because it is cheaper than a scan."""
+"""Up to this length a quick test for telling words comes first: it is cheaper than to load the engine."""
+_is_loaded = False
+"""Whether the engine is there; then a scan is cheaper than the test."""
 
 
 def redact(text: str) -> str:
     """The text with every recognised secret masked; the same object if there is none."""
     if len(text) < TEXT_LENGTH_MIN:
         return text
-    if len(text) <= SHORT_LENGTH_MAX:
+    global _is_loaded
+    if not _is_loaded and len(text) <= SHORT_LENGTH_MAX:
         from .hint import may_hold_secret
 
         if not may_hold_secret(text):
             return text
     from .scan import mask_text
 
+    _is_loaded = True
     return mask_text(text)
 
 

@@ -2,8 +2,10 @@ r"""Finds what may be a secret, and masks what is one.
 
 RE2 finds in one pass, in linear time, where the match of a rule may begin (`heads.py`). At each such position
 the few rules that can begin there are tried, and a check for that kind of rule decides which bytes to mask.
-No check returns a span that covers a quote or half an escape of the JSON around it, and none looks further
-than a fixed number of bytes before it decides.
+No check returns a span that covers a quote or half an escape of the JSON around it.
+
+The time is in proportion to the length, whatever the text: neither a search, nor a match, nor a check looks
+further than a fixed number of bytes, unless all that it looked at is masked or passed over afterwards.
 """
 
 from __future__ import annotations
@@ -14,6 +16,7 @@ from functools import cache
 from typing import Any
 
 from .assignment import judge_assigned
+from .commands import judge_piped
 from .contexts import (
     judge_command,
     judge_cookies,
@@ -24,6 +27,7 @@ from .contexts import (
     judge_seed,
 )
 from .disguises import BrokenMatch, broken_match, continuation, judge_encoded, judge_hex
+from .dumps import judge_digest, judge_key_bytes, judge_key_list, judge_state
 from .heads import HEAD_BYTES_MAX, rules_for, search_for_heads
 from .judge import is_no_secret_name, is_placeholder, is_secret, is_stand_in, is_wordy, key_of_what, regex
 from .key_blocks import (
@@ -58,7 +62,17 @@ PASSES_MAX = 8
 CALL_LENGTH_MAX = 300
 """How far before its option the name of a program may stand, in characters."""
 AROUND_BYTES_MAX = 2 * JUDGED_LENGTH_MAX + BEFORE_BYTES_MAX
+PREFIX_BYTES_MAX = 72
+"""How long what must precede a pattern may be."""
 REMEMBERED_MAX = 1024
+STRIDE_BYTES, STRIDES = 8192, 16
+"""How far a search goes at once: at least so far, and so many times as far as the last head was. Each begins
+behind a head, and what begins like a head and goes on to the end of the text would let each of them look at
+all of it."""
+MATCH_BYTES_MAX = 2048
+_REACHES = {"shape": 8192, "encoded": 8192, "encoded_pem": 8192, "hex": 8192, "spoken": 512}
+"""How much of a match is looked at, by its check; the rest of a longer token is masked with it."""
+_REST_OF_TOKEN = rb"[A-Za-z0-9._~+/=-]*+"
 REPEATED_BYTES = 4096
 REACH_BYTES_MAX = PEM_BYTES_MAX + VALUE_LENGTH_MAX
 """How far before a mask a match may begin that the mask changes."""
@@ -92,9 +106,11 @@ def places(text: str) -> list[tuple[int, str]]:
 
     line = _encoder()(text).encode()
     secrets = []
+    done, number = 1, 1
     for start, _, kind in spans(line, [(0, len(line))])[0]:
-        before: str = json.loads(line[:start] + b'"')
-        secrets.append((before.count("\n") + 1, kind))
+        before: str = json.loads(b'"' + line[done:start] + b'"')
+        done, number = max(done, start), number + before.count("\n")
+        secrets.append((number, kind))
     return secrets
 
 
@@ -154,14 +170,19 @@ def _spans(chunk: bytes, position: int, last: int, unseen: list[int] | None) -> 
     search = search_for_heads(unseen=unseen is not None)
     seen_harmless: set[bytes] = set()
     masked_until, stop = position, last
-    last_repeated = 0
+    last_repeated, stride = 0, STRIDES * STRIDE_BYTES
     while True:
-        head = search(chunk, position, stop + HEAD_BYTES_MAX)
-        if head is None or (start := head.start()) >= stop:
+        until = min(stop, position + stride)
+        start = search(chunk, position, until + HEAD_BYTES_MAX)
+        if start < 0 or start >= until:
+            if until < stop:
+                position, stride = until, 2 * stride
+                continue
             if stop >= last:
                 break
             position, stop, search = max(position, stop), last, search_for_heads(unseen=True)
             continue
+        stride = max(STRIDE_BYTES, STRIDES * (start - position))
         if unseen is not None and chunk[start] in UNSEEN_BYTES:
             position = start + 1
             if may_hide(chunk, start):  # those behind it need not be noted
@@ -183,8 +204,19 @@ def _spans(chunk: bytes, position: int, last: int, unseen: list[int] | None) -> 
             if start > BEFORE_BYTES_MAX and len(seen_harmless) < REMEMBERED_MAX:
                 seen_harmless.add(_around(chunk, start))
         elif left := [span for span in verdict if span[0] >= masked_until]:
+            if left[-1][1] == start + _reach_of(rule):
+                left[-1] = (left[-1][0], _end_of_token(chunk, left[-1][1]))
             yield from ((begin, end, rule.kind) for begin, end in left)
             masked_until = position = left[-1][1]
+
+
+def _reach_of(rule: Rule) -> int:
+    return _REACHES.get(rule.check, MATCH_BYTES_MAX)
+
+
+def _end_of_token(chunk: bytes, end: int) -> int:
+    rest = bytes_regex(_REST_OF_TOKEN).match(chunk, end)
+    return rest.end() if rest else end
 
 
 def _around(chunk: bytes, start: int) -> bytes:
@@ -215,7 +247,7 @@ def _first_match(chunk: bytes, start: int) -> tuple[Rule, Any] | None:
                 continue
         elif rule.check == "assigned" and head.startswith(b"key") and not _is_telling_key(chunk, start, head):
             continue
-        if match := compiled(rule.pattern).match(chunk, start):
+        if match := compiled(rule.pattern).match(chunk, start, start + _reach_of(rule)):
             return rule, match
         if rule.check == "shape" and not rule.before and broken is None and len(literals[0]) > 2:
             pieces = broken_match(chunk, start, len(literals[0]), compiled(rule.pattern))
@@ -259,7 +291,7 @@ def _shape(chunk: bytes, match: Any, rule: Rule) -> Verdict:
     if chunk[start - 1 : start] == b"\\" and start:
         return start + 1  # its first letter belongs to an escape
     if rule.before:
-        first = after_escapes(chunk, max(0, start - 32), start)
+        first = after_escapes(chunk, max(0, start - PREFIX_BYTES_MAX), start)
         prefix = bytes_regex(rule.before.encode() + rb"\Z").search(chunk, first, start)
         if not prefix or (rule.kind == "discord-token" and not _is_random(chunk, prefix.start(), end)):
             return start + 1
@@ -312,7 +344,7 @@ def _spoken(chunk: bytes, match: Any, rule: Rule) -> Verdict:
         or (regex(MEMBER).match(value) and not any(c.isdigit() for c in value))
         or is_wordy(value)
     ):
-        return int(start)
+        return None
     return _with_rest(chunk, start, end)
 
 
@@ -359,8 +391,8 @@ def _option(chunk: bytes, match: Any, rule: Rule) -> Verdict:
 
 
 def _openssl(chunk: bytes, match: Any, rule: Rule) -> Verdict:
-    """``-passin pass:…``"""
-    before = bytes_regex(rb"-pass(?:in|out)?(?:[ \t=]|\\+[nrt]){1,2}\\*[\"']?\Z").search(
+    """``-passin pass:…`` and, of Windows, ``/pass:…``"""
+    before = bytes_regex(rb"(?:-pass(?:in|out)?(?:[ \t=]|\\+[nrt]){1,2}\\*[\"']?|[ \t]/)\Z").search(
         chunk, max(0, match.start() - 24), match.start()
     )
     return _option(chunk, match, rule) if before else int(match.start()) + 1
@@ -371,6 +403,18 @@ def _netrc(chunk: bytes, match: Any, rule: Rule) -> Verdict:
     password = as_read(chunk[start:end])
     harmless = is_placeholder(password) or (password.isalpha() and len(password) < 8)
     return int(start) if harmless else [(start, end)]
+
+
+def _pass(chunk: bytes, match: Any, rule: Rule) -> Verdict:
+    """``pass = …``: in quotes, or a long one without meaning, because tests pass too."""
+    if _within_word(chunk, match.start()):
+        return int(match.start()) + 1
+    value = chunk[match.end() - 20 : match.end()].decode("latin-1")
+    if not match.group(3) and not (
+        re.search(r"\d", value) and re.search(r"[A-Z]", value) and not is_wordy(value)
+    ):
+        return int(match.start()) + 1
+    return judge_assigned(chunk, match, rule)
 
 
 def _element(chunk: bytes, match: Any, rule: Rule) -> Verdict:
@@ -409,4 +453,10 @@ _CHECKS: dict[str, Callable[[bytes, Any, Rule], Verdict]] = {
     "netrc": _netrc,
     "element": _element,
     "assigned": judge_assigned,
+    "pass": _pass,
+    "piped": judge_piped,
+    "key_list": judge_key_list,
+    "key_bytes": judge_key_bytes,
+    "digest": judge_digest,
+    "state": judge_state,
 }

@@ -17,7 +17,7 @@ ESCAPE_BYTES_MAX = 64
 BEFORE_BYTES_MAX = 96
 """How far before a match a check may look."""
 _ANY_ESCAPE = rb"\\+(?:u[0-9a-fA-F]{4}|.)"
-_ESCAPES = rb"\\+(?:u([0-9a-fA-F]{4})|/)"
+_ESCAPES = rb"(?<!\\)\\++(?:u([0-9a-fA-F]{4})|/)"
 _CHARACTER = (
     rb"(?:[\x00-\x5b\x5d-\x7f]|[\xc2-\xdf][\x80-\xbf]|[\xe0-\xef][\x80-\xbf]{2}|[\xf0-\xf4][\x80-\xbf]{3}|"
     rb"\\+u[dD][89abAB][0-9a-fA-F]{2}\\+u[dD][c-fC-F][0-9a-fA-F]{2}|" + _ANY_ESCAPE + rb"|[\x80-\xff\\])"
@@ -108,7 +108,7 @@ def _closed_by(chunk: bytes, quote: bytes, start: int, limit: int) -> int:
     """Where the value ends; -1 if nothing closes it, ``limit`` if that is not decided before the limit."""
     if quote[-1:] == b'"':
         depth = _depth(len(quote) - 1)
-        for end in bytes_regex(rb"(\\*)\"|[\r\n]").finditer(chunk, start, limit):
+        for end in bytes_regex(rb"(?<!\\)(\\*+)\"|[\r\n]").finditer(chunk, start, limit):
             found = -1 if end[1] is None else _depth(len(end[1]))
             if found == depth:
                 return end.end() - (1 << depth)
