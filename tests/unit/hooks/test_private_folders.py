@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from segue.agents.hooks import HookEvent
-from segue.services.hooks import handler, hook_file
+from segue.services.hooks import hook_file
+from segue.services.hooks.once import is_first
 from segue.services.workspace.data_folder import DataFolder
 
 
@@ -23,7 +24,7 @@ def modes(folder: Path) -> set[int]:
 
 
 def test_the_folder_of_hooks_is_private_however_it_came_to_be(tmp_path: Path) -> None:
-    handler._first(tmp_path, HookEvent("claude-code", "start", "", "", ""), "start", b"{}")
+    is_first(tmp_path, HookEvent("claude-code", "start", "", "", ""), "start", b"{}")
     assert (tmp_path / "hook" / "once").is_dir() and modes(tmp_path / "hook") == {0o700}
 
 

@@ -35,7 +35,7 @@ DROPS = regex(
     r"|descart[ae]\w*|anul[ae]\w*|esqueç?[ae]\w*|esquece|desfaça|desfaz|dimentica\w*|annulla\w*"
     r"|lascia perdere|scarta|vergeet|negeer|annuleer|schrap|ongedaan|zapomnij|z?ignoruj|anuluj|odpuść"
     r"|porzuć|cofnij|wycofaj|забудь\w*|игнорируй\w*|отмени\w*|отменя\w+|откати\w*|забей)\b|忘掉|忘了|忘记"
-    r"|忽略|取消|撤销|撤回|算了|不用管|作废|放弃|忘れて|無視して|取り消|キャンセル|撤回|やめて|やめよう"
+    r"|忽略|取消|撤销|撤回|算了|不用管|作废|放弃|忘れて|無視して|取り消|キャンセル|撤回|やめて|やめよう|(?:やめ|ヤメ)(?:る|ます)"
     r"|中止|なかったことに|잊어|무시|취소|철회|없던 일|그만"
 )
 """Is found in a clause that drops something."""

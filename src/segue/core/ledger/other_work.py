@@ -7,7 +7,7 @@ nothing of it and says enough by itself is other work. In doubt it belongs.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Set
 from typing import Literal
 
 from ..base.lazy import regex
@@ -23,10 +23,10 @@ from .standing import JOB_CHARS
 SUBJECTS_MIN = 6
 """A message that is about fewer things does not say enough to be other work."""
 SHARED_MIN, SHARED_PERCENT = 2, 34
-TOLD_SUBJECTS_MIN, TOLD_MIN, TOLD_PERCENT = 3, 3, 50
+TOLD_SUBJECTS_MIN, TOLD_PERCENT = 3, 50
 """What is told of the same things is of use only if they are the same: work in a project shares its words."""
-ANSWER_CHARS, TEMPLATE_CHARS, SENTENCE_CHARS = 60, 500, 24
-AGAIN_PERCENT = 60
+ANSWER_WORDS, TEMPLATE_CHARS, SENTENCE_CHARS = 3, 400, 24
+AGAIN_PERCENT, AGAIN_OF_MINE_PERCENT = 60, 40
 SAYS_ALL = 20
 """A message that is about so much says itself what it adds to."""
 SHORT_CHARS, POINTING_CHARS = 120, 400
@@ -36,11 +36,13 @@ RECENT = 40
 """How many entries are looked at, the newest."""
 _ADDRESS = regex(r"\bhttps?://\S+")
 _PATH = regex(r"\S*[/\\]\S*")
-_FILE = regex(r"[\w./-]*[\w-]\.[a-z]{1,5}", re.I)
+_NAME = regex(r"[\w./-]*[\w-]\.[a-z]{1,5}|(?=[\w-]{9,})[a-z]+(?:_[a-z]+)+", re.I)
 _BROAD = subjects_of(
     "test tests pass review build ci pr issue repo repository branch app project page bug feature add new"
     " code user plan doc docs folder folders branches remote commit push merge conflict conflicts main latest"
-    " modified implement session readme"
+    " modified implement session readme write run use make need want file files step steps command commands"
+    " question necessary current specific include level local mention understand check update change create"
+    " read show tell look find"
 )
 """Of these any work in a project may speak."""
 _ADDS = regex(
@@ -62,14 +64,16 @@ _POINTS_AT_ONCE = regex(
 """A word that stands for something else, among the first words: further on it stands for what the message has
 named itself."""
 _POINTS_ALONE = regex(
-    r"\W*(?:[\w'’]+\W+){0,2}(?:(?:it|them|they|es|ça|cela|eso|esto|isso|isto|это)\b"
+    r"\W*(?:[\w'’]+\W+){0,2}(?:(?:it(?! is (?:critical|important|time))|them|they|es|ça|cela"
+    r"|eso|esto|isso|isto|это)\b"
     r"|(?:this|that|these|those|das|dies(?:e[rsnm]?)?|questo|dit|dat)(?:\W*$|[.,!?;:]"
-    r"|\s+(?:is|are|was|were|now|too|up|as well|again|please|and|but|then|does|did|still|doesn|didn|ist"
+    r"|\s+(?:is|are|was|were|now|too|up|as well|again|please|and|but|then|does|did|still|doesn|didn|will|ist"
     r"|est|es|é)\b))|.{0,6}(?:这个|那个|这|那|それ|これ|이것|그것)\W*$",
     re.I,
 )
 _POINTS_BACK = regex(
-    r"\b(?:last (?:time|run|session)|yesterday|the plan|the rest|take up|back to"
+    r"\b(?:last (?:time|run|session)|yesterday|the plan|the rest|take up"
+    r"|(?<!go )(?<!going )(?<!switch )back to"
     r"|where (?:we|you|i|it|things|work) (?:was|were|left|stopped)"
     r"|continue|resume|go on|how far|what is left|what'?s left|where (?:do|are) we|what did you do"
     r"|wie weit|was fehlt noch|où en|que reste|hasta dónde|qué (?:falta|queda)|a che punto|cosa manca"
@@ -109,20 +113,31 @@ Relevance = Literal["goes_on", "touches", "other"]
 that it touches, or something else."""
 
 
-def relevance(message: str, entries: Iterable[Entry], *, is_cut_off: bool) -> Relevance:
-    """How a run is to be told of the last one, whose ledger this is and which may have been cut off in the
-    middle of its work. A message that says by its form that it goes on does, and one that asks again for what
-    is open, or is about the request at which the run was cut off. One that only speaks of the same things
-    touches that work. It may be filed there all the same: what was told shortly can be asked for, and a
-    session that was torn apart cannot be put together so easily."""
+def relevance(
+    message: str, entries: Iterable[Entry], *, is_cut_off: bool, last_words: str = "", place: str = ""
+) -> Relevance:
+    """How a run is to be told of the last one, whose ledger and last words these are, and which may have been
+    cut off in the middle of its work. A message that says by its form that it goes on does, and one that asks
+    again for what is open, or is about the request at which the run was cut off. One that only speaks of the
+    same things touches that work; that both name the folder in which they are (``place``) says nothing. It
+    may be filed there all the same: what was told shortly can be asked for, and a session that was torn apart
+    cannot be put together so easily."""
     every = list(entries)
     known = _recent(every)
     if not known:
         return "goes_on"
-    if is_other_work(message, known):
+    new, is_command = said_anew(message, (one.text for one in known))
+    mine = own_subjects(new) - subjects_of(place)
+    last = [entry for entry in known if entry.run == known[-1].run]
+    requests = [one for one in last if one.kind == "request" and one.relation != "asks"]
+    if is_command:
+        asked = requests[-1] if requests and is_cut_off else None
+        before = (message, *(one.text for one in known if one is not asked))
+        theirs = own_subjects(said_anew(asked.text, before)[0]) if asked is not None else frozenset[str]()
+        is_same = 100 * weight(mine & theirs) >= AGAIN_PERCENT * max(1, weight(mine | theirs))
+        return "goes_on" if is_same else "other"
+    if is_other_work(message, known) and not _is_about(mine, subjects_of(last_words)):
         return "other"
-    new = said_anew(message, (one.text for one in known))
-    mine = own_subjects(new)
     if _says_that_it_goes_on(new, every):
         says_all = weight(mine) >= SAYS_ALL and not is_cut_off and not _POINTS_BACK.search(new[:120])
         return "touches" if says_all and _adds_at_once(new) else "goes_on"
@@ -132,25 +147,25 @@ def relevance(message: str, entries: Iterable[Entry], *, is_cut_off: bool) -> Re
         for one in known
         if one.state in HOLDING and one.kind in ("item", "failing", "request") and one.of not in over
     ]
-    last = [entry for entry in known if entry.run == known[-1].run]
-    requests = [one for one in last if one.kind == "request" and one.relation != "asks"]
-    if (is_cut_off and _is_about(mine, requests[-1:])) or any(_is_asked_again(mine, one) for one in left):
+    is_of_last = is_cut_off and _is_about(mine, _about(requests[-1:]))
+    if is_of_last or any(_is_asked_again(mine, one) for one in left):
         return "goes_on"
-    return "touches" if _is_about(mine, last) else "other"
+    return "touches" if _is_about(mine, _about(last) | subjects_of(last_words)) else "other"
 
 
-def said_anew(message: str, earlier: Iterable[str]) -> str:
-    """What of a message its user gave to it: of a command that was written out, its arguments; and no
-    sentence that stood in an earlier message already, since commands and templates are written out again and
-    again. The whole message if that leaves nothing."""
+def said_anew(message: str, earlier: Iterable[str]) -> tuple[str, bool]:
+    """What of a message its user gave to it, and whether most of it is a command that was written out: such
+    commands say themselves what is to be read. Sentences that stood in an earlier message already are none of
+    the user's, since commands and templates are written out again and again."""
     given = given_to_template(message)
     words = given[0] if given is not None and given[0] else message
     if len(message) < TEMPLATE_CHARS:
-        return message
+        return message, False
     known = "\n".join(flat(text) for text in earlier if len(text) >= TEMPLATE_CHARS)
     told = [one for one in sentences(words) if len(one) < SENTENCE_CHARS or flat(one) not in known]
     new = " ".join(told)
-    return new if weight(own_subjects(new)) >= TOLD_SUBJECTS_MIN else words
+    is_command = given is not None or 2 * len(new) < len(message)
+    return (new if weight(own_subjects(new)) >= TOLD_SUBJECTS_MIN else words), is_command
 
 
 def _says_that_it_goes_on(message: str, entries: list[Entry]) -> bool:
@@ -172,7 +187,7 @@ def _says_that_it_goes_on(message: str, entries: list[Entry]) -> bool:
         messages.contradicts(message)
         or messages.is_content(message)
         or _is_list_of_wishes(message)
-        or _only_rules(message)
+        or (len(message) < SHORT_CHARS and _only_rules(message))
     )
 
 
@@ -190,16 +205,17 @@ def _points_alone(message: str) -> bool:
 def about_same(message: str, entries: Iterable[Entry]) -> list[Entry]:
     """The entries that are about something that a message is about."""
     mine = own_subjects(message)
-    return [one for one in entries if _is_about(mine, [one])]
+    return [one for one in entries if _is_about(mine, _about([one]))]
 
 
 def _is_asked_again(mine: frozenset[str], entry: Entry) -> bool:
     """Whether a message asks for what is open already: it is about most of what that is about, or that is
     about most of what the message is about."""
     theirs = own_subjects(entry.text)
-    shared = weight(mine & theirs)
-    least = min(weight(mine), weight(theirs))
-    return shared >= SHARED_MIN and 100 * shared >= AGAIN_PERCENT * least
+    shared, all_of_mine = weight(mine & theirs), weight(mine)
+    least = min(all_of_mine, weight(theirs))
+    is_most = shared >= SHARED_MIN and 100 * shared >= AGAIN_PERCENT * least
+    return is_most and 100 * shared >= AGAIN_OF_MINE_PERCENT * all_of_mine
 
 
 def _is_document_done(entry: Entry) -> bool:
@@ -207,18 +223,20 @@ def _is_document_done(entry: Entry) -> bool:
     return len(entry.text) > JOB_CHARS and (entry.why == ENDED_ON or entry.state not in HOLDING)
 
 
-def _is_about(mine: frozenset[str], entries: Iterable[Entry]) -> bool:
-    """Whether entries are about half of what a message is about, or about a file that it names."""
-    shared = mine & _about(entries)
-    if any(_FILE.fullmatch(one) for one in shared):
+def _is_about(mine: frozenset[str], about: Set[str]) -> bool:
+    """Whether this is half of what a message is about, or has a file or a long name that it names."""
+    shared = mine & about
+    if any(_NAME.fullmatch(one) for one in shared):
         return True
-    return weight(shared) >= TOLD_MIN and 100 * weight(shared) >= TOLD_PERCENT * weight(mine)
+    return weight(shared) >= SHARED_MIN and 100 * weight(shared) >= TOLD_PERCENT * weight(mine)
 
 
 def _answers(message: str, entries: Iterable[Entry]) -> bool:
-    """Whether a message may answer, in a few words, what the agent asked last."""
+    """Whether a message may answer what the agent asked last: in a word or two, or in its words."""
     asked = [one.text for one in entries if one.kind == "question" and one.state in HOLDING]
-    if not asked or len(message) > ANSWER_CHARS or _PATH.fullmatch(message.strip()):
+    if not asked or len(message) > SHORT_CHARS or _PATH.fullmatch(message.strip()):
+        return False
+    if len(message.split()) > ANSWER_WORDS and not own_subjects(message) & own_subjects(asked[-1]):
         return False
     return messages.relation_of(message, reply_to=asked[-1]) == "answers"
 

@@ -69,7 +69,8 @@ PLANNERS_MAX = 4
 ONE_MATTER_MAX = 8
 """In a run with so few requests all is said about its plan."""
 CLOSING_CHARS = 400
-RESTED_SECONDS = 2 * 3_600.0
+RESTED_SECONDS, LATELY_SECONDS = 2 * 3_600.0, 24 * 3_600.0
+"""What was left open longer ago is not told to other work."""
 _PLAN = regex(
     r"(?i)\W*(?:please )?(?:implement|execute|carry out|follow) (?:the following|this|the attached) plan\b"
 )
@@ -86,8 +87,9 @@ def brief_for_prompt(workspace: Workspace, finder: RunFinder, event: HookEvent, 
     if before.found is None or is_assent(prompt) or chosen_since(workspace, finder, before.found) is not None:
         return brief_at_start(workspace, finder, before, budget)
     entries = entries_of_runs(workspace, finder, [before.found])
-    left = _left(workspace, finder, before.found)
-    how = relevance(prompt, entries, is_cut_off=left == "cut off")
+    left, last_words = _left(workspace, finder, before.found)
+    place = str(workspace.working_tree.root)
+    how = relevance(prompt, entries, is_cut_off=left == "cut off", last_words=last_words, place=place)
     referred = None
     if how == "other" or (entries and names_nothing_of(prompt, entries)):  # "now go on with the login page"
         referred = _run_referred_to(workspace, finder, prompt, before.found, is_other=how == "other")
@@ -100,20 +102,22 @@ def brief_for_prompt(workspace: Workspace, finder: RunFinder, event: HookEvent, 
             runs = summary_of_run(workspace, finder, before.found)
             what = "What you are asked for touches what the last run here did"
             return brief_of_touched(workspace, before, runs, prompt, what, left)
-    return brief_for_other_work(workspace, before, entries, is_unfinished=left != "finished")
+    is_lately = time.time() - before.found.changed < LATELY_SECONDS
+    return brief_for_other_work(workspace, before, entries, is_unfinished=left != "finished" and is_lately)
 
 
-def _left(workspace: Workspace, finder: RunFinder, found: Found) -> Left:
-    """How a run left its work."""
+def _left(workspace: Workspace, finder: RunFinder, found: Found) -> tuple[Left, str]:
+    """How a run left its work, and its last words."""
     try:
         digest = digest_of(workspace, finder, found)
     except SegueError:
-        return "cut off"
-    if left_of(digest) not in ("turn", "ended"):
-        return "cut off"
+        return "cut off", ""
     last = digest.says[-1].text if digest.says else ""
+    if left_of(digest) not in ("turn", "ended"):
+        return "cut off", last
     is_called_done = any(claims_done(one) for one in sentences(last))
-    return "unfinished" if says_unfinished(last[-CLOSING_CHARS:]) and not is_called_done else "finished"
+    is_unfinished = says_unfinished(last[-CLOSING_CHARS:]) and not is_called_done
+    return "unfinished" if is_unfinished else "finished", last
 
 
 def _brief_of_earlier(
@@ -125,7 +129,7 @@ def _brief_of_earlier(
     shown = f"told of the run of {at} that worked on this"
     entries = entries_of_runs(workspace, finder, [referred], alone=True)
     is_named = referred.native[:8] in prompt
-    left = _left(workspace, finder, referred)
+    left, _ = _left(workspace, finder, referred)
     if is_named or relevance(prompt, entries, is_cut_off=left == "cut off") == "goes_on":
         notice = f"what you are asked for was worked on in this run of {at}; a later run here did other work"
         brief = brief_of_run(workspace, finder, referred, budget, (notice,), alone=True)

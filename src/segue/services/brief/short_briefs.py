@@ -37,6 +37,8 @@ SAYS_MIN = 2
 """A request that is about fewer things does not say what it asks for."""
 ASKED_MAX, ASKED_BYTES, WORDS_BYTES, BOUND_BYTES = 2, 160, 300, 400
 OPEN_MAX, REQUEST_BYTES = 2, 400
+COMMAND_CHARS = 400
+_COMMAND = regex(r"\s*(?:#|<|---|You (?:must|are)\b|IT IS CRITICAL)")
 _OF_COMMAND = regex(r"(?i)\bthis (?:command|workflow|step|prompt|skill|task)\b")
 Left = Literal["cut off", "unfinished", "finished"]
 """How a run left its work: "unfinished" by its own last words."""
@@ -134,9 +136,7 @@ def _line_of_open(before: Predecessor, entries: tuple[Entry, ...], *, is_unfinis
     own = [one for one in entries if one.run == run]
     kept = [one for one in standing(own).lists if one.entry is not None and one.entry.text == TODO_LIST]
     left = [item for one in kept if not _is_passed_over(one.entry, own) for item in one.left]
-    held = [
-        one for one in entries if one.kind == "request" and one.state in HOLDING and one.relation != "asks"
-    ]
+    held = [one for one in entries if one.kind == "request" and one.state in HOLDING and _asks_for_work(one)]
     told = [one for one in held if len(own_subjects(one.text)) >= SAYS_MIN and not one.text.startswith("/")]
     if left:
         more = f" and {len(left) - 1} more" if len(left) > 1 else ""
@@ -148,6 +148,10 @@ def _line_of_open(before: Predecessor, entries: tuple[Entry, ...], *, is_unfinis
         return []
     id = plain(short_run(before.found.native))
     return [f"{Label.BEFORE}: {what} was left open here; `segue brief {id}` shows where it stopped."]
+
+
+def _asks_for_work(request: Entry) -> bool:
+    return request.relation != "asks" and not flat(request.text).endswith(("?", "？", "吗", "呢"))
 
 
 def _is_passed_over(kept: Entry | None, own: list[Entry]) -> bool:
@@ -170,12 +174,19 @@ def line_of_rules(workspace: Workspace, entries: tuple[Entry, ...]) -> list[str]
 
 def _is_for_any_work(rule: Entry, by_id: Mapping[str, Entry]) -> bool:
     said_in = by_id.get(by_id[rule.id].of) if rule.id in by_id else None
-    if said_in is not None and said_in.kind == "request" and given_to_template(said_in.text) is not None:
+    if said_in is not None and said_in.kind == "request" and _is_written_out(said_in.text):
         return False
     if rule.kind == "permission":
         return True
     is_at_hand = orders_delivery(rule.text) or limits_step(rule.text) or _OF_COMMAND.search(rule.text)
     return restrains(rule.text) and not is_at_hand
+
+
+def _is_written_out(text: str) -> bool:
+    """Whether a message looks like a command that was written out, and not typed."""
+    return given_to_template(text) is not None or (
+        len(text) > COMMAND_CHARS and _COMMAND.match(text) is not None
+    )
 
 
 def notice_lines(workspace: Workspace, before: Predecessor) -> list[str]:
