@@ -38,6 +38,7 @@ class Result:
     refused: bool = False
     stopped: bool = False
     answered: str = ""  # what else belongs to the answer: structured output, a sub-agent's report
+    runs: str = ""  # the process that goes on in the background, until its end is told
 
 
 @dataclass(slots=True)

@@ -9,7 +9,7 @@ from typing import Literal, NamedTuple
 from bench.resume.truth.events import Call, Edit, Message, Transcript
 from bench.resume.truth.history import failed
 from bench.resume.truth.shell import is_hidden, shown_form, simple_commands, tells_failure, tells_success
-from bench.resume.truth.words import Folders, is_verbatim, stands, words
+from bench.resume.truth.words import Folders, is_folder, is_verbatim, stands, words
 
 Verdict = Literal["true", "false", "not checkable"]
 Parts = dict[str, str]
@@ -52,10 +52,8 @@ class Ground:
 
     def _known_as(self, shown: str) -> list[str]:
         """The folders of the run that a brief may call so."""
-        tail = shown.removeprefix("~").strip("/").rstrip("…")
         folders = dict.fromkeys(folder.replace("\\", "/").rstrip("/") for _, folder in self.told.folders)
-        cut = shown.endswith("…")
-        return [one for one in folders if one == shown or one.endswith(f"/{tail}") or (cut and tail in one)]
+        return [one for one in folders if is_folder(shown, one)]
 
     def stands(self, quote: str, source: str) -> bool:
         """Whether quoted words stand in a text, however its paths are told."""
@@ -134,7 +132,7 @@ class Ground:
     def verdict(self, call: Call, at: int) -> str:
         """What became of one command of a call: ok, failed, failed?, unclear, stopped, refused or none."""
         result = call.result
-        if result is None or _BACKGROUND.search(result.text[:300]):
+        if result is None or result.runs or _BACKGROUND.search(result.text[:300]):
             return "none"
         if result.refused:
             return "refused"

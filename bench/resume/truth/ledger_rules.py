@@ -272,19 +272,23 @@ class LedgerRules:
         return False
 
     def _answered(self, parts: Parts) -> Iterator[Finding]:
-        """Earlier requests, the last first, each of which the agent answered with words."""
-        last = None
+        """Earlier requests, each of which the agent answered with words: the one that opened the work and then
+        the latest ones in their order, or the last first, as the label says."""
+        asked: list[list[int]] = []
         for text in re.findall(r"\"(.*?)\"(?:; |$)", parts["quote"]):
             found = self.ground.asked_with(text)
             claim = f"answered: {text[:40]}"
             if not found:
                 yield finding(False, claim, NO_WORDS)
                 continue
-            records = [one.record for one in found]
-            said = [one for one in self.told.said if one.record > min(records)]
+            records = sorted(one.record for one in found)
+            said = [one for one in self.told.said if one.record > records[0]]
             yield finding(bool(said), claim, "the agent said nothing since")
-            yield finding(last is None or min(records) <= last, "the last first", f"record {min(records)}")
-            last = max(records)
+            asked.append(records)
+        claim = "the last first" if "the last first" in parts["about"] else "in their order"
+        for first, second in pairwise(asked):
+            early, late = (second, first) if claim == "the last first" else (first, second)
+            yield finding(early[0] <= late[-1], claim, f"records {first} and {second}")
 
     def _tried(self, parts: Parts) -> Iterator[Finding]:
         for text in _rows(parts["quote"]):

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from itertools import pairwise
 
 from bench.resume.truth.ground import NO_WORDS, Finding, Ground, Parts, Rule, finding
-from bench.resume.truth.words import stands, words
+from bench.resume.truth.words import is_folder, stands, words
 
 _LIST_TOOLS = frozenset(
     {
@@ -42,10 +42,7 @@ class UserRules:
         shown = parts["folder"]
         folders = [folder.replace("\\", "/").rstrip("/") for _, folder in self.told.folders]
         known = [folders[0], folders[-1]] if folders else []
-        tail = shown.removeprefix("~").strip("/").rstrip("…")
-        good = any(
-            one == shown or one.endswith(tail) or (shown.endswith("…") and tail in one) for one in known
-        )
+        good = any(is_folder(shown, one) for one in known)
         yield finding(good, f"in {shown}", f"folders are {known}")
 
     def _branch(self, parts: Parts) -> Iterator[Finding]:

@@ -59,6 +59,18 @@ class Folders:
         return path.removeprefix("./")
 
 
+def is_folder(shown: str, folder: str) -> bool:
+    """Whether a brief may call a folder so: from the home, and without what an ellipsis stands for."""
+    head, gap, tail = shown.removeprefix("~").rstrip("/").partition("…")
+    if shown.startswith("~") or not head:
+        at = folder.find(f"/{head.strip('/')}") if head.strip("/") else 0
+    else:
+        at = 0 if folder.startswith(head) else -1
+    if not gap:
+        return folder == shown or folder.endswith(f"/{head.strip('/')}")
+    return at >= 0 and folder.endswith(tail) and len(folder) >= at + len(head) + len(tail)
+
+
 @lru_cache(maxsize=20_000)
 def _forms(source: str) -> str:
     """The words of a text, also without the numbers of its lists and the targets of its links."""
