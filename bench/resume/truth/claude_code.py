@@ -106,7 +106,7 @@ class _Reader:
         attachment = record.get("attachment")
         self.transcript.give(number, attachment)
         if isinstance(attachment, dict) and attachment.get("type") == "queued_command":
-            text = text_of(attachment.get("prompt"))
+            text = _ASIDE.sub("", text_of(attachment.get("prompt"))).strip()
             if not self._noticed(number, text) and text and not _TAGGED.match(text):
                 self.transcript.users.append(Message(number, text, how="queued"))
 

@@ -219,10 +219,11 @@ class _Reader:
         for call in left:
             self._result(number, {"call_id": call.id, "output": raw})
             if len(left) > 1 and call.result is not None:
+                call.result.runs = ""
                 result = call.result
                 result.exit, result.failed = None, None
-                if (end := _SCRIPT.match(text)) and end[1] == "failed":
-                    result.text += "\n(one of the calls of the script failed)"
+                if call is not left[0]:
+                    result.answered += "\n(printed together with the first call of its script)"
 
     def _patch_in_cell(self, changes: Any) -> Call | None:
         """The patch of a running script that a record of changed files is about."""
@@ -313,7 +314,8 @@ class _Reader:
             result.failed = True if script[1] == "failed" else None
             result.stopped = script[1] == "terminated"
             if "chunk_id" in printed or "exit_code" in printed:
-                result.text, result.answered = str(printed.get("output") or ""), body
+                rest = body.strip().partition("\n")[2]
+                result.text, result.answered = str(printed.get("output") or rest), body
                 if isinstance(printed.get("exit_code"), int):
                     result.exit = printed["exit_code"]
                 elif printed.get("session_id"):
@@ -334,7 +336,7 @@ class _Reader:
         asked = str(call.arguments.get("session_id")) if call.tool == "write_stdin" else ""
         if match := _SESSION.search(head or text[:300]):
             result.failed = None
-            if not asked:
+            if not asked and call.tool != "wait":
                 self._runs_on(match[1], call, number)
         if asked in self.background:
             self._polled(asked, call, number)
@@ -351,12 +353,11 @@ class _Reader:
         """What a process gave since is output of the call that started it, and its end is that call's."""
         answer, starter = call.result, self.background[name]
         assert answer is not None and starter.result is not None
-        starter.result.answered += f"\n{answer.text}"
+        starter.result.text += f"\n{answer.text}"
         gone = answer.failed and re.search(r"[Uu]nknown (?:process|session)", answer.text[:300])
         if answer.exit is None and not gone:
             return
         self.transcript.ended.setdefault(name, number)
-        starter.result.text += f"\n{answer.text}"
         starter.result.runs, starter.result.exit = "", answer.exit
         starter.result.failed = answer.exit != 0 if answer.exit is not None else None
         del self.background[name]

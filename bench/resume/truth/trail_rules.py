@@ -244,6 +244,8 @@ class TrailRules:
             0
         ].strip()
         path, claim = path.removesuffix("…"), f"{form}: {path}"
+        if form == "edit failed" and path in {call.tool for call in calls if not call.edits}:
+            return self._nameless(claim, path, parts.get("quote", ""), calls)
         edited = [(call, edit) for call in calls if (edit := self._edit_of(call, path, rest.endswith("…")))]
         if not edited:
             named = [call for call in calls if path and path.rsplit("/", 1)[-1] in call.command]
@@ -264,6 +266,14 @@ class TrailRules:
             return [enough], done[-min(many, len(done))]
         return [finding(False, claim, why)], edited[-1][0]
 
+    def _nameless(self, claim: str, tool: str, quote: str, calls: list[Call]) -> Told:
+        """A call of a tool that edits which named no file, and failed for that."""
+        named = [call for call in calls if call.tool == tool and call.result is not None and not call.edits]
+        good = [
+            one for one in named if failed(one) and self.ground.stands(quote, self.ground.output(one))
+        ]
+        return [finding(bool(good), claim, "no such call failed so")], good[-1] if good else None
+
     def _is_at(self, edit: Edit, path: str) -> bool:
         return matches(path, self.ground.folders.path(edit.path))
 
@@ -272,7 +282,7 @@ class TrailRules:
         mine = [
             edit
             for edit in self.ground.edits(call)
-            if self._is_at(edit, path) or (cut and self.ground.folders.path(edit.path).startswith(path))
+            if self._is_at(edit, path) or (cut and f"/{path}" in f"/{self.ground.folders.path(edit.path)}")
         ]
         added = "\n".join(edit.added for edit in mine)
         return Edit(mine[0].path, mine[0].how, added) if mine else None

@@ -109,7 +109,7 @@ class FileStory:
         )
         if git:
             self._git(call, simple, git, folder, good)
-        elif re.match(r"(?:rm|unlink|trash|rmdir)\b", bare) and names and good:
+        elif re.match(r"(?i:rm|unlink|trash|rmdir|remove-item|del|erase)\b", bare) and names and good:
             self.deleted = True
             if self.untracked or not self.edited_tracked:
                 self._set("gone", call, "removed")
@@ -162,7 +162,7 @@ class FileStory:
                 self.staged = True
         elif verb == "commit":
             told = _COMMITTED.search(call.result.text) or _CHANGED.search(call.result.text)
-            if told or (good and not _NOTHING.search(call.result.text)):
+            if told or (good and not call.result.runs and not _NOTHING.search(call.result.text)):
                 self._committed(call, rest, named)
         elif not good:
             return

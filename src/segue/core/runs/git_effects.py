@@ -69,6 +69,9 @@ _REMOVED = regex(r"^Removing (\S.*)$", re.M)
 _REMOVED_BY_GIT = regex(r"^rm '(.+)'$", re.M)
 _UNSTAGED = regex(r"^[MADRCUT]\t(\S.*)$", re.M)
 _REBASED = regex(r"Successfully rebased and updated|^Fast-forwarded \S+ to ", re.M)
+_QUIET = regex(r"\s(?:--quiet|-q\w*)(?=\s|$)")
+_REFUSED = regex(r"^(?:error|fatal)\b|^Aborting|\bhook\b.*\b(?:failed|exited|declined)|\brejected\b", re.M | re.I)
+"""How git, or a hook, says that it did not do what it was asked to do without a word."""
 _EDITS_NOTHING = regex(r"SEQUENCE_EDITOR=(['\"]?)(?:true|:|cat)\1(?:\s|$)")
 _SQUASHED = ("fixup! ", "squash! ", "amend! ")
 _COMPLAINS = regex(
@@ -137,6 +140,10 @@ class CommandRun:
         evidence = _EVIDENCE.get("stash pop" if takes_out else words[0]) if words else None
         return evidence is not None and evidence.search(self.output) is not None
 
+    def shows(self, number: int) -> bool:
+        """Whether git says that one of the commands is done."""
+        return self._shows(self.parts[number])
+
     def did(self, number: int) -> bool:
         """Whether one of the commands did its work, as far as can be seen."""
         return number < self._done
@@ -183,6 +190,24 @@ def git_words(command: str) -> tuple[str, ...]:
     return tuple(words)
 
 
+def is_told_whole(line: str, output: str) -> bool:
+    """Whether git has said that the last of its commands in a line is done, so that what it did is known
+    though nothing tells the end of the line."""
+    run = CommandRun(line, "unknown", output, 0)
+    asked = [git_words(bare(part.text)) for part in run.parts]
+    if "gh pr " in line or "glab mr " in line:
+        return False  # which say themselves what they did
+    verbs = [words[0] for words in asked if words and words[0] in _TELLING]
+    if not verbs or (verbs[-1] == "commit" and len(run.told) < verbs.count("commit")):
+        return False
+    last = max(number for number, words in enumerate(asked) if words and words[0] == verbs[-1])
+    return run.shows(last)
+
+
+_TELLING = ("commit", "push", "switch", "checkout", "rebase", "cherry-pick", "revert", "merge", "pull")
+"""Commands of git of which an output says that they are done."""
+
+
 def take_git(tree: TreeState, run: CommandRun, number: int) -> None:
     """What one of the commands of a line did, if it is one of git."""
     text = bare(run.parts[number].text)
@@ -198,11 +223,13 @@ def take_git(tree: TreeState, run: CommandRun, number: int) -> None:
 
 def commit_was_made(command: str, whole: Outcome, line: str, output: str) -> bool:
     """Whether a commit that git did not name was made: it succeeded, or printed what it changed, or had
-    nothing to say in a pipe."""
+    nothing to say in a pipe, or was to be quiet and nothing says that it was not made."""
     if "--dry-run" in command or _NOTHING.search(output):
         return False
     if whole == "ok" or (whole == "unknown" and not output.strip()):
         return True
+    if whole == "unknown" and _QUIET.search(command) and not _REFUSED.search(output):
+        return True  # it would have said why not
     return _STAT.search(output) is not None and _OTHER_STAT.search(line) is None
 
 
@@ -341,8 +368,10 @@ def _named_by_commit(git: GitCommand) -> list[str]:
 
 
 def _push(tree: TreeState, git: GitCommand) -> None:
-    if git.run.whole == "ok" or _PUSHED.search(git.run.output):
-        tree.pushed = git.run.at
+    run = git.run
+    is_quiet = run.whole == "unknown" and _QUIET.search(git.text) and not _REFUSED.search(run.output)
+    if run.whole == "ok" or is_quiet or _PUSHED.search(run.output):
+        tree.pushed = run.at
 
 
 # -- what is staged, restored, thrown away

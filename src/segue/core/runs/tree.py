@@ -75,6 +75,8 @@ class Running(msgspec.Struct, array_like=True, gc=False):
     kind: str = "process"  # or agent
     address: str = ""
     calls: int = 0  # the number of the call that started it
+    output: str = ""  # of a command of git, the end of what it gave so far
+    taken: bool = False  # whether git has told all that it did, so that its end adds nothing
 
 
 class TreeState(msgspec.Struct, omit_defaults=True):
