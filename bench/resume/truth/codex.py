@@ -28,7 +28,8 @@ _STATES = {"completed": "done", "in_progress": "now", "pending": "open"}
 _REQUEST = re.compile(r"## My request for Codex:\s*", re.S)
 _CELL = re.compile(r"Script running with cell ID (\S+)")
 _NAMED = re.compile(r"(?i)session_?id\W{1,3}(\d+)\W*$")
-"""How scripts print which process runs on."""
+_EXITED = re.compile(r"(?i)\bexit(?:_?code)?\W{1,3}(\d{1,3})\W*$")
+"""How scripts print which process runs on, and how a command ended."""
 _SCRIPT = re.compile(r"Script (completed|failed|terminated)\b")
 _INSTRUCTIONS = ("<", "# AGENTS.md instructions", "Warning: ")
 
@@ -331,6 +332,8 @@ class _Reader:
             bool(re.match(r"aborted by user|command timed out", body.strip())) or result.exit == 124
         )
         call.result = result
+        if script and result.exit is None and (code := _EXITED.search(result.text[-40:])):
+            result.exit = int(code[1])
         if script and result.exit is None and (named := _NAMED.search(result.text[-80:])):
             head = f"Process running with session ID {named[1]}"
         asked = str(call.arguments.get("session_id")) if call.tool == "write_stdin" else ""

@@ -20,6 +20,10 @@ _BACKGROUND = re.compile(r"running in (?:the )?background with ID|Process runnin
 _QUIET = re.compile(r"(?:cd|echo|export|pwd|source|set)\b")
 _TARGETS = re.compile(r"(?<![0-9&-])>>?\s*(\"[^\"]+\"|'[^']+'|[^\s;|&()<>]+)")
 _REWRITES = re.compile(r"(?:sed\b.*\s-i|perl\b.*\s-\w*i|tee|rm|mv|cp|git rm|git mv)")
+_USERS_REASON = re.compile(
+    r"\A.*?(?:the user said:|for the rejection:)\s*(.*?)(?:\n\nNote: The user's next message.*)?\Z", re.S
+)
+"""A refusal: the words of the user, with those of the agent around them."""
 FOLDED = re.compile(r"\[(?:\d+ pasted|Image)")
 
 
@@ -86,7 +90,7 @@ class Ground:
     def refusals(self) -> list[Message]:
         """What came instead of a result: the words with which a user refuses a call may be all of it."""
         return [
-            Message(call.result.record, call.result.text)
+            Message(call.result.record, _USERS_REASON.sub(r"\1", call.result.text))
             for call in self.told.calls
             if call.result is not None and (call.result.refused or call.result.failed)
         ]

@@ -45,6 +45,8 @@ _NEARLY = 0.95
 _SHORT_MESSAGE = 600
 """A message that is longer says other things besides what it takes back."""
 _PLAN_CHARS = 160
+_GO_AHEAD = 2
+"""So few words ask for nothing new."""
 
 
 class LedgerRules:
@@ -144,7 +146,7 @@ class LedgerRules:
         """Whether no words of a message are missing but those that the quotation says are folded or hold no
         more."""
         found = self.ground.asked_with(quote)
-        if "[" in quote:  # what is folded or settled says so itself
+        if FOLDED.search(quote) or _SETTLED.search(quote):  # what is folded or settled says so itself
             return unfolded(quote).count("…") == len(FOLDED.findall(quote))
         if "…" in quote and not any("…" in one.text for one in found):
             return False
@@ -263,6 +265,7 @@ class LedgerRules:
                 if asked.record < one.record <= said.record
                 and one.how != "queued"
                 and words(one.text) != words(asked.text)
+                and len(words(one.text).split()) > _GO_AHEAD
             ]
             earlier = [
                 one for one in self.told.said if asked.record < one.record < said.record and _tells_plan(one)

@@ -31,6 +31,8 @@ _NO_HITS = re.compile(
 _ENDED = re.compile(
     r"^- ([^→\n]*?)(?:…| (?:ended|failed|reported|was stopped|was killed))(?::|$)", re.M
 )  # the verb may have been cut off
+_ANNOUNCED = re.compile(r"^Command (?:running|was)\b[^\n]*?\bin (?:the )?background\b.*", re.S)
+"""What is said instead of an output when a command goes on in the background."""
 _STOPPERS = frozenset({"KillShell", "KillBash", "TaskStop", "close_agent"})
 
 
@@ -207,7 +209,7 @@ class TrailRules:
         if word in ("ended", "answer"):
             return ""
         if word == "ended without output":
-            return "it printed something" if words(result.text).strip() else ""
+            return "it printed something" if words(_ANNOUNCED.sub("", result.text)).strip() else ""
         if word == "approved":
             return "it was not approved" if bad else ""
         if word == "FAILED":
@@ -417,6 +419,9 @@ class TrailRules:
 
     def _tool(self, form: str, parts: Parts, calls: list[Call]) -> Told:
         given, became = parts.get("given") or parts.get("task") or "", parts["became"]
+        head, arrow, rest = f"{given} → {became}".partition(" → ")
+        if arrow and _OUTCOME.match(rest) and not _OUTCOME.match(became):
+            given, became = head, rest  # the arrow of the line is the first one, as an output may have others
         given = "" if given == "a long question" else given
         claim = f"{parts.get('tool') or form} {given[:40]} → {became[:20]}"
         why, last = "there is no such call", None

@@ -125,7 +125,9 @@ class TreeRules:
         if not any(_MORE.fullmatch(file) for file in shown) and not parts["files"].endswith("…"):
             names = [re.sub(r" \((?:new|deleted)\)$", "", file) for file in shown if file]
             missing = [
-                path for path in self._left_changed(-1) if not any(matches(one, path) for one in names)
+                path
+                for path in self._left_changed(-1)
+                if not any(matches(one, path) or (one.endswith("/") and f"/{one}" in f"/{path}") for one in names)
             ]
             yield finding(not missing, "nothing else is uncommitted", f"changed: {missing[:3]}")
 

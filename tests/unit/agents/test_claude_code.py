@@ -94,6 +94,15 @@ def test_the_surroundings_are_told_at_first_and_when_they_change():
     ]
 
 
+def test_a_branch_that_was_left_for_a_detached_head_is_told_no_more():
+    def at_branch(name: str) -> bytes:
+        return user(name, gitBranch=name)
+
+    assert fold(read(at_branch("main"))).branch == "main"
+    assert fold(read(at_branch("main"), at_branch("HEAD"))).branch == ""
+    assert fold(read(at_branch("main"), at_branch("HEAD"), at_branch("dev"))).branch == "dev"
+
+
 def test_a_fork_says_so_and_a_detached_head_is_no_branch():
     [start, *_] = read(user("a", forkedFrom={"sessionId": "s0", "messageUuid": "u"}, gitBranch="HEAD"))
     assert start == Start(AT, "fork", "s1", "/src/shop", "", "", "2.1.325", "s0")

@@ -438,3 +438,13 @@ def test_everything_that_grows_keeps_its_newest() -> None:
     assert list(tree.running) == [f"b{number}" for number in range(20 - RUNNING_MAX, 20)]
     listed = "\n".join(f" M f{number}.py" for number in range(200))
     assert len(tree_after(("git status -s", listed)).others) == CHANGED_MAX
+
+
+def test_a_text_of_powershell_over_several_lines_names_no_files():
+    line = "@'\nlines.append('%s -> %s' % (a, b))\nexcept: x > '%s'\n'@ | Set-Content out.json; rg a > b.txt"
+    assert written_files(line) == ["b.txt"]
+    assert [*tree_after("edit a.py", line).changed] == ["a.py", "b.txt"]
+
+
+def test_a_file_that_only_a_variable_names_was_not_removed_by_name():
+    assert [*tree_after("edit a.py", 'for p in x; do git rm -q -- "$p"; done').changed] == ["a.py"]

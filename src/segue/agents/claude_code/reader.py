@@ -15,6 +15,7 @@ import msgspec
 
 from ...core.base.lazy import regex
 from ...core.runs.steps import (
+    DETACHED,
     Call,
     Compact,
     End,
@@ -194,7 +195,9 @@ class Reader:
         how: Any = ""
         if native != before[0]:
             how = "fork" if record.forked_from else "resume" if before[0] else "start"
-        return [Start(at, how, native, cwd, "" if branch == "HEAD" else branch, "", version, parent)]
+        if branch == DETACHED and before[2] in ("", DETACHED):
+            branch = ""  # else it must be said that the branch was left
+        return [Start(at, how, native, cwd, branch, "", version, parent)]
 
     # -- a method for each type of record
 

@@ -29,6 +29,7 @@ from .shell_commands import parse_shell
 from .steps import (
     EDITS,
     Act,
+    DETACHED,
     Call,
     Change,
     Compact,
@@ -152,6 +153,8 @@ def _start(digest: RunDigest, step: Start) -> None:
         digest.is_sub_agent = True
     if step.branch and digest.branch and step.branch != digest.branch:
         digest.tree.branch = ""  # the agent says a newer one
+    if step.branch == DETACHED:
+        step, digest.branch = msgspec.structs.replace(step, branch=""), ""
     for name in ("native", "cwd", "branch", "head", "version", "parent"):
         value = getattr(step, name)
         if value and (name not in ("native", "cwd") or not getattr(digest, name)):

@@ -215,6 +215,8 @@ def take_git(tree: TreeState, run: CommandRun, number: int) -> None:
     handler = _HANDLERS.get(words[0]) if words else None
     if handler is not None and (run.did(number) or words[0] in ("commit", "status", "push")):
         names = tuple(word for word in words[1:] if not word.startswith("-"))
+        if words[0] == "rm" and any("$" in name for name in names):
+            return  # which files it removed is not known
         handler(tree, GitCommand(run, number, text, words[0], words[1:], names))
 
 
