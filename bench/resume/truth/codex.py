@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from datetime import datetime
 from typing import Any
 
 from bench.resume.truth.code_mode import script_calls
@@ -20,12 +21,13 @@ from bench.resume.truth.events import (
 
 _EXIT = re.compile(r"(?:^|\n)(?:Exit code: |Process exited with code |exit_code['\"]?[:=] ?)(-?\d+)")
 _FAILED = re.compile(
-    r"(?:apply_patch verification |exec_command )?failed|error|aborted|unsupported|.{0,40}rejected", re.I
+    r"(?:apply_patch verification |exec_command )?failed|(?:execution )?error|aborted|unsupported|.{0,40}rejected", re.I
 )
 _OUTPUT = re.compile(r"(?:^|\n)Output:\n", re.S)
 _SESSION = re.compile(r"Process running with session ID (\d+)")
 _STATES = {"completed": "done", "in_progress": "now", "pending": "open"}
 _REQUEST = re.compile(r"## My request for Codex:\s*", re.S)
+_COPY_SECONDS = 2
 _CELL = re.compile(r"Script running with cell ID (\S+)")
 _NAMED = re.compile(r"(?i)session_?id\W{1,3}(\d+)\W*$")
 _EXITED = re.compile(r"(?i)\bexit(?:_?code)?\W{1,3}(\d{1,3})\W*$")
@@ -47,6 +49,15 @@ def read(lines: list[str]) -> Transcript:
 def _payload(record: dict[str, Any]) -> dict[str, Any]:
     payload = record.get("payload")
     return payload if isinstance(payload, dict) else record
+
+
+def _is_later(record: dict[str, Any], forked: str) -> bool:
+    """Whether a record was written after the moments in which a fork copies its history."""
+    try:
+        times = [datetime.fromisoformat(str(one)) for one in (record.get("timestamp"), forked)]
+    except ValueError:
+        return True
+    return (times[0] - times[1]).total_seconds() > _COPY_SECONDS
 
 
 def _is_prompt(record: dict[str, Any]) -> bool:
@@ -71,11 +82,17 @@ class _Reader:
         self.early: set[str] = set()  # calls whose end was told before their output
         self.cells: dict[str, list[Call]] = {}  # by the id of a script, the calls that are known from it
         self.running: dict[str, str] = {}  # by the number of a script that runs on, its id
+        self.forked: str | None = None  # when the file was begun as a copy of another one
         self.background: dict[str, Call] = {}  # by its number, the call that started a process that runs on
 
     def take(self, number: int, record: dict[str, Any]) -> None:
         told, payload = self.transcript, _payload(record)
         kind, inner = record.get("type"), payload.get("type")
+        if kind == "session_meta" and not told.folders and payload.get("forked_from_id"):
+            self.forked = None if payload.get("history_base") else str(record.get("timestamp") or "")
+        if self.forked and number and not _is_later(record, self.forked):
+            self._copied(number, inner, payload)
+            return
         if isinstance(record.get("timestamp"), str):
             told.times.append((number, record["timestamp"]))
         if kind in ("session_meta", "turn_context"):
@@ -104,6 +121,13 @@ class _Reader:
             call = Call(number, f"web{number}", "web_search", _object(payload.get("action")))
             call.result = Result(number, "", failed=False)
             told.calls.append(call)
+
+    def _copied(self, number: int, inner: Any, payload: dict[str, Any]) -> None:
+        """A record of the history that a fork copied into its file, at once: what the user had asked."""
+        if inner == "user_message":
+            self._event(number, payload)
+        elif inner == "message" and payload.get("role") == "user":
+            self._message(number, payload)
 
     def _event(self, number: int, payload: dict[str, Any]) -> None:
         told, kind = self.transcript, payload.get("type")
@@ -262,6 +286,8 @@ class _Reader:
             if self._scripted(number, id, payload["input"]):
                 return
         arguments = _object(payload.get("arguments")) or _object(payload.get("action"))
+        if str(payload.get("namespace") or "").startswith("mcp__"):
+            name = f"{payload['namespace']}__{name}"
         call = Call(number, id, name, arguments)
         given = arguments.get("command") or arguments.get("cmd")
         if name in ("shell", "shell_command", "exec_command", "container.exec", "local_shell"):

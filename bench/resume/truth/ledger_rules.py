@@ -38,6 +38,7 @@ _TICKED = re.compile(
 _UNTICKED = re.compile(
     r"\bnot\b|n't\b|\bremain|\bleft\b|\bnext\b|\btodo\b|pending|\bonce\b|\bwhen\b|\bif\b", re.I
 )
+_BOX = re.compile(r"\[[xX]\]")
 _MARK = re.compile(r"\w{1,2}\. ")
 _ALIKE, _HALF, _RECENT = 0.8, 0.5, 6
 _NEARLY = 0.95
@@ -474,6 +475,8 @@ class LedgerRules:
             if one.record <= since or wanted not in words(one.text):
                 continue
             for line in one.text.split("\n"):
+                if "[ ]" in line or (_TICKED.search(text) and not _BOX.search(line)):
+                    continue  # the box says that it is open, or the mark is one of the item itself
                 if wanted in words(line) and _TICKED.search(line) and not _UNTICKED.search(line):
                     return f"{one.record}: {line.strip()}"
         return ""

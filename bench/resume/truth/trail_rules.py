@@ -12,7 +12,7 @@ from bench.resume.truth.history import did, failed, git_words, reported, reporte
 from bench.resume.truth.shell import is_check, is_hidden, simple_commands, tells_failure
 from bench.resume.truth.statements import Statement
 from bench.resume.truth.tree import matches
-from bench.resume.truth.words import share, stands, words
+from bench.resume.truth.words import plain_path, share, stands, words
 
 Told = tuple[list[Finding], Call | None]
 """The findings on a line, and the first of the calls that it tells of, if they are known."""
@@ -284,7 +284,7 @@ class TrailRules:
         mine = [
             edit
             for edit in self.ground.edits(call)
-            if self._is_at(edit, path) or (cut and f"/{path}" in f"/{self.ground.folders.path(edit.path)}")
+            if self._is_at(edit, path) or (cut and f"/{plain_path(path)}" in f"/{self.ground.folders.path(edit.path)}")
         ]
         added = "\n".join(edit.added for edit in mine)
         return Edit(mine[0].path, mine[0].how, added) if mine else None
@@ -383,7 +383,8 @@ class TrailRules:
             return False
         if call.edits or any(is_check(one.text) for one in simple_commands(call.command)):
             return False
-        given = words(self.ground.folders.short(f"{call.tool} {values_of(call.arguments)}"))
+        raw = f"{call.tool} {values_of(call.arguments)}"
+        given = words(self.ground.folders.short(raw)) + words(raw)
         name = re.sub(r"(?: \(.*|: \".*|…)$", "", item)
         spans = re.search(r":([\d,:-]+)$", name)
         name = re.sub(r" in$", "", re.sub(r":[\d,:-]+$", "", name))

@@ -8,7 +8,7 @@ import re
 from bench.resume.truth.events import Call, Transcript
 from bench.resume.truth.history import did, failed, git_words, script_commits
 from bench.resume.truth.shell import Simple, simple_commands
-from bench.resume.truth.words import Folders
+from bench.resume.truth.words import Folders, plain_path
 
 _COMMITTED = re.compile(r"^\[([^\]\n]+?) ([0-9a-f]{7,40})\] (.*)$", re.M)
 _CHANGED = re.compile(r"^ ?\d+ files? changed", re.M)
@@ -28,7 +28,7 @@ _WRITERS = re.compile(
 
 def matches(shown: str, path: str) -> bool:
     """Whether a path is the one that was shown, told from another folder or not."""
-    shown, path = shown.removeprefix("~/").strip("/"), path.removeprefix("~/").strip("/")
+    shown, path = (plain_path(one).removeprefix("~/").strip("/") for one in (shown, path))
     if "…" in shown:
         head, _, tail = shown.partition("…")
         return path.startswith(head) and path.endswith(tail)
@@ -52,7 +52,7 @@ class FileStory:
     changed; and why."""
 
     def __init__(self, shown: str, transcript: Transcript, folders: Folders) -> None:
-        self.shown = shown
+        self.shown = folders.path(shown)
         self.folders = folders
         self.state, self.why = "", "no call changes it"
         self.created = self.deleted = self.edited_tracked = False
@@ -244,7 +244,7 @@ class FileStory:
                     self.edited_tracked = mark.strip() != "AM"
                     self.untracked = False
                 if mark.strip() in ("??",) or (mark == "" and not short):
-                    self.untracked = True
+                    self.untracked = self.created = True
                 if mark.strip() == "A" or mark == "new file":
                     self.created = True
                 return

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 from itertools import pairwise
 
+from bench.resume.truth.events import Call
 from bench.resume.truth.ground import NO_WORDS, Finding, Ground, Parts, Rule, finding
 from bench.resume.truth.words import is_folder, stands, words
 
@@ -16,6 +17,11 @@ _LIST_TOOLS = frozenset(
     }
 )  # fmt: skip
 """Tools of the list, which is told elsewhere."""
+
+
+def _only_asks(call: Call) -> bool:
+    """Whether a call only waits for what runs already."""
+    return call.tool in ("write_stdin", "wait") and not call.arguments.get("chars")
 
 
 class UserRules:
@@ -143,7 +149,11 @@ class UserRules:
             why = f"they are of record {where[-1]}" if where else "they stand nowhere"
             yield finding(False, claim, f"{why}; the last ones: {last.text[:60]!r}")
             return
-        later = [call for call in self.ground.calls_after(last.record) if call.tool not in _LIST_TOOLS]
+        later = [
+            call
+            for call in self.ground.calls_after(last.record)
+            if call.tool not in _LIST_TOOLS and not _only_asks(call)
+        ]
         why = f"a call came after: {later[0].tool} in record {later[0].record}" if later else ""
         yield finding(not later, claim, why)
 

@@ -261,3 +261,9 @@ def how(*records: bytes) -> list[str]:
 )
 def test_a_prompt_during_a_turn_was_typed_while_the_agent_worked(records, typed):
     assert how(*records) == typed
+
+
+def test_a_search_for_tools_has_ended_when_they_are_listed():
+    asked = item("tool_search_call", call_id="c1", arguments={"query": "browser"})
+    found = steps(asked, item("tool_search_output", call_id="c1", tools=[{"name": "browser"}]))
+    assert [type(step) for step in found] == [Call, Result]

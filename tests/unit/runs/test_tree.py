@@ -448,3 +448,10 @@ def test_a_text_of_powershell_over_several_lines_names_no_files():
 
 def test_a_file_that_only_a_variable_names_was_not_removed_by_name():
     assert [*tree_after("edit a.py", 'for p in x; do git rm -q -- "$p"; done').changed] == ["a.py"]
+
+
+def test_a_commit_that_is_checked_out_is_no_branch():
+    detached = ("git checkout origin/main", "HEAD is now at 1a2b3c4 Keep cents")
+    assert tree_after("git checkout -b tax", detached).branch == ""
+    assert tree_after("git checkout -b tax", "git switch --detach origin/main").branch == ""
+    assert tree_after("git checkout -b tax", "git checkout main").branch == "main"

@@ -416,6 +416,8 @@ class Reader:
 
     def _queue_operation(self, record: Record, at: float) -> Iterator[Step]:
         text = blocks_text(_any(record.content)).strip()
+        if "<" in text:
+            text = _REMINDER.sub("", text).strip()
         if record.operation == "enqueue" and (notice := notice_in(text)):
             yield from self._ended(notice, at)
             self._queued = [*self._queued, _fingerprint(notice)][-_QUEUED_MAX:]

@@ -427,7 +427,8 @@ def _checkout(tree: TreeState, git: GitCommand) -> None:
     elif names == ["."] or (not told and names and _are_files(tree, names, git)):
         _restored(tree, names)
     elif told or names:
-        tree.branch, tree.pull = told[1] if told else names[0], ""
+        is_detached = not told and (git.has("--detach", "-d") or "HEAD is now at " in git.run.output)
+        tree.branch, tree.pull = "" if is_detached else told[1] if told else names[0], ""
         if git.has("-f", "--force", "--discard-changes"):
             _throw_away(tree)
 

@@ -189,7 +189,10 @@ def is_same_file(path: str, name: str) -> bool:
 
 
 def _spelt(path: str) -> str:
-    """A path as it is compared: shells and tools of Windows spell one file in two ways."""
+    """A path as it is compared: shells and tools of Windows spell one file, and the letter of its drive, in
+    two ways."""
+    if path[1:2] == ":":
+        path = f"{path[0].lower()}{path[1:]}"
     return path.replace("\\", "/").removeprefix("./") if "\\" in path else path.removeprefix("./")
 
 
