@@ -18,7 +18,7 @@ _TOKEN = re.compile(
     r"|(?P<mark>=>|===|!==|==|!=|\.\.\.|\?\.|\?\?|&&|\|\||.)",
     re.S,
 )
-_PATTERN = re.compile(r"/(?:[^/\\\n\[]|\\.|\[(?:[^\]\\\n]|\\.)*\])+/[a-z]*")
+_PATTERN = re.compile(r"/(?!\*)(?:[^/\\\n\[]|\\.|\[(?:[^\]\\\n]|\\.)*\])+/[a-z]*")
 _BEFORE_PATTERN = frozenset("(,=:[!&|?{};") | {"=>", "&&", "||", "??", "return", ""}
 _ESCAPE = re.compile(r"\\(u\{[0-9a-fA-F]+\}|u[0-9a-fA-F]{4}|x[0-9a-fA-F]{2}|\r?\n|.)", re.S)
 _PLAIN = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "f": "\f", "v": "\v", "0": "\0", "\n": "", "\r\n": ""}
@@ -78,11 +78,10 @@ def _tokens(script: str) -> list[Token]:
             found.append(Token("template", "") if text is None else Token("string", text))
             continue
         last = found[-1].text if found and found[-1].kind in ("mark", "name") else "" if not found else "x"
-        if script[at] == "/" and last in _BEFORE_PATTERN and script[at + 1 : at + 2] not in ("/", "*"):
-            if match := _PATTERN.match(script, at):
-                found.append(Token("pattern", match[0]))
-                at = match.end()
-                continue
+        if script[at] == "/" and last in _BEFORE_PATTERN and (pattern := _PATTERN.match(script, at)):
+            found.append(Token("pattern", pattern[0]))
+            at = pattern.end()
+            continue
         match = _TOKEN.match(script, at)
         if match is None:
             break

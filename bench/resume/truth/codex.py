@@ -21,7 +21,9 @@ from bench.resume.truth.events import (
 
 _EXIT = re.compile(r"(?:^|\n)(?:Exit code: |Process exited with code |exit_code['\"]?[:=] ?)(-?\d+)")
 _FAILED = re.compile(
-    r"(?:apply_patch verification |exec_command )?failed|(?:execution )?error|aborted|unsupported|.{0,40}rejected", re.I
+    r"(?:apply_patch verification |exec_command )?failed|(?:execution )?error|aborted"
+    r"|unsupported|.{0,40}rejected",
+    re.I,
 )
 _OUTPUT = re.compile(r"(?:^|\n)Output:\n", re.S)
 _SESSION = re.compile(r"Process running with session ID (\d+)")
@@ -282,9 +284,9 @@ class _Reader:
 
     def _called(self, number: int, payload: dict[str, Any]) -> None:
         name, id = str(payload.get("name") or "shell"), str(payload.get("call_id") or payload.get("id"))
-        if name == "exec" and isinstance(payload.get("input"), str):
-            if self._scripted(number, id, payload["input"]):
-                return
+        is_script = name == "exec" and isinstance(payload.get("input"), str)
+        if is_script and self._scripted(number, id, payload["input"]):
+            return
         arguments = _object(payload.get("arguments")) or _object(payload.get("action"))
         if str(payload.get("namespace") or "").startswith("mcp__"):
             name = f"{payload['namespace']}__{name}"

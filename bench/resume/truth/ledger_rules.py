@@ -276,8 +276,8 @@ class LedgerRules:
         return False
 
     def _answered(self, parts: Parts) -> Iterator[Finding]:
-        """Earlier requests, each of which the agent answered with words: the one that opened the work and then
-        the latest ones in their order, or the last first, as the label says."""
+        """Earlier requests, each of which the agent answered with words: the one that opened the work and
+        then the latest ones in their order, or the last first, as the label says."""
         asked: list[list[int]] = []
         for text in re.findall(r"\"(.*?)\"(?:; |$)", parts["quote"]):
             found = self.ground.asked_with(text)

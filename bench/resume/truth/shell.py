@@ -139,8 +139,8 @@ _FAILURE = re.compile(
 )
 _PASSED = re.compile(
     r"\b\d+ pass(?:ed|ing)?\b|All checks passed|Success: no issues|\b0 (?:errors?|failed|failures|problems)\b"
-    r"|^ok\b|✓|✔|BUILD SUCCESS|Build success|[Cc]ompiled successfully|built in|Done in|no (?:errors|issues) found|^PASS\b"
-    r"|Finished ",
+    r"|^ok\b|✓|✔|BUILD SUCCESS|Build success|[Cc]ompiled successfully|built in|Done in"
+    r"|no (?:errors|issues) found|^PASS\b|Finished ",
     re.M,
 )
 

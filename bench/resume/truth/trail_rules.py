@@ -271,9 +271,7 @@ class TrailRules:
     def _nameless(self, claim: str, tool: str, quote: str, calls: list[Call]) -> Told:
         """A call of a tool that edits which named no file, and failed for that."""
         named = [call for call in calls if call.tool == tool and call.result is not None and not call.edits]
-        good = [
-            one for one in named if failed(one) and self.ground.stands(quote, self.ground.output(one))
-        ]
+        good = [one for one in named if failed(one) and self.ground.stands(quote, self.ground.output(one))]
         return [finding(bool(good), claim, "no such call failed so")], good[-1] if good else None
 
     def _is_at(self, edit: Edit, path: str) -> bool:
@@ -284,7 +282,8 @@ class TrailRules:
         mine = [
             edit
             for edit in self.ground.edits(call)
-            if self._is_at(edit, path) or (cut and f"/{plain_path(path)}" in f"/{self.ground.folders.path(edit.path)}")
+            if self._is_at(edit, path)
+            or (cut and f"/{plain_path(path)}" in f"/{self.ground.folders.path(edit.path)}")
         ]
         added = "\n".join(edit.added for edit in mine)
         return Edit(mine[0].path, mine[0].how, added) if mine else None

@@ -91,6 +91,8 @@ class FileStory:
         if how == "create" and not re.search(
             r"has been (?:updated|overwritten)|overwr[io]te|Successfully modified", call.result.text
         ):
+            if call.tool == "apply_patch":
+                self.created = True  # it adds only files that are not there
             if self.state in ("", "gone"):
                 self.created = True
                 self.untracked = call.tool != "write_to_file"  # which also writes over a file that was there

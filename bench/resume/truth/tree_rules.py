@@ -127,7 +127,9 @@ class TreeRules:
             missing = [
                 path
                 for path in self._left_changed(-1)
-                if not any(matches(one, path) or (one.endswith("/") and f"/{one}" in f"/{path}") for one in names)
+                if not any(
+                    matches(one, path) or (one.endswith("/") and f"/{one}" in f"/{path}") for one in names
+                )
             ]
             yield finding(not missing, "nothing else is uncommitted", f"changed: {missing[:3]}")
 
@@ -181,7 +183,7 @@ class TreeRules:
         return [
             path
             for path in sorted(paths)
-            if not path.startswith(("/", "~"))
+            if not re.match(r"/|~|[a-z]:/", path)
             and FileStory(path, self.told, self.ground.folders).state == "changed"
         ]
 

@@ -100,8 +100,16 @@ def test_what_git_says_while_its_command_runs_on_is_known_though_nothing_tells_t
     after = fold(steps(*changed, *begun, *made, *pushed)).tree
     assert [one.hash for one in after.commits] == ["1a2b3c4"] and after.pushed and not after.changed
     ended = output("Process exited with code 0\nOutput:\nbye", "c4")
-    over = fold(steps(*changed, *begun, *made, *pushed, function(
-        "write_stdin", {"session_id": 7, "chars": ""}, "c4"), ended)).tree
+    over = fold(
+        steps(
+            *changed,
+            *begun,
+            *made,
+            *pushed,
+            function("write_stdin", {"session_id": 7, "chars": ""}, "c4"),
+            ended,
+        )
+    ).tree
     assert over.commit_count == 1
 
 

@@ -66,8 +66,8 @@ _LEFT = regex(r"(\S+) has shut down\b")
 
 
 def members_left(text: str, at: float, team: str) -> Iterator[Step]:
-    """The ends of members of a team, from messages of the team: a notice of the harness, and a member's answer
-    to the request to leave. Members were started under their name and that of the team."""
+    """The ends of members of a team, from messages of the team: a notice of the harness, and a member's
+    answer to the request to leave. Members were started under their name and that of the team."""
     names: dict[str, None] = {}
     for body in _TEAM_NOTICE.findall(text):
         notice = decode_any(body.encode("utf-8", "replace"))

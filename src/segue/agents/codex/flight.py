@@ -194,7 +194,8 @@ class Flight:
         command = command_of(item.command)
         for cell in self.kept.cells.values():
             for own, tool, written in cell:
-                is_it = written == command and written != "" if kind in _COMMANDS else _MARKS.sub("_", tool) == wanted
+                same_tool = _MARKS.sub("_", tool) == wanted
+                is_it = written == command and written != "" if kind in _COMMANDS else same_tool
                 if is_it and own in self.kept.open:
                     return own
         return ""

@@ -46,7 +46,7 @@ class RolloutMemory(msgspec.Struct):
     done: dict[str, bool] = {}
     cells: dict[str, list[list[str]]] = {}  # script's call id -> (call id, tool, command) of its calls
     scripts: dict[str, str] = {}  # number of a script that runs on -> its call id
-    printed: dict[str, list[str]] = {}  # script's call id -> what it prints before a process and before an exit
+    printed: dict[str, list[str]] = {}  # script's call id -> its words before a process and an exit
     running: dict[str, list[str]] = {}  # process -> call id, command
     agents: dict[str, list[str]] = {}  # sub-agent -> call id, name
 

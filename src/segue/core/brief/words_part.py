@@ -65,9 +65,7 @@ def words_part(facts: BriefFacts, most: int) -> list[Line]:
     return lines
 
 
-def _told(
-    facts: BriefFacts, rows: Sequence[_Row], skipped: int, room: int
-) -> tuple[list[Line], list[_Row]]:
+def _told(facts: BriefFacts, rows: Sequence[_Row], skipped: int, room: int) -> tuple[list[Line], list[_Row]]:
     """The rows within a number of bytes: whole, or with older ones cut first, each at least by its head; and
     which of them are told."""
     folder = folder_of(facts.folder)

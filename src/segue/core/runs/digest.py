@@ -27,9 +27,9 @@ from .model import CommandUse, Failure, FileUse, Open, RunDigest, SaidText, Trai
 from .rewinds import keep_plan, take_back
 from .shell_commands import parse_shell
 from .steps import (
+    DETACHED,
     EDITS,
     Act,
-    DETACHED,
     Call,
     Change,
     Compact,

@@ -70,7 +70,9 @@ _REMOVED_BY_GIT = regex(r"^rm '(.+)'$", re.M)
 _UNSTAGED = regex(r"^[MADRCUT]\t(\S.*)$", re.M)
 _REBASED = regex(r"Successfully rebased and updated|^Fast-forwarded \S+ to ", re.M)
 _QUIET = regex(r"\s(?:--quiet|-q\w*)(?=\s|$)")
-_REFUSED = regex(r"^(?:error|fatal)\b|^Aborting|\bhook\b.*\b(?:failed|exited|declined)|\brejected\b", re.M | re.I)
+_REFUSED = regex(
+    r"^(?:error|fatal)\b|^Aborting|\bhook\b.*\b(?:failed|exited|declined)|\brejected\b", re.M | re.I
+)
 """How git, or a hook, says that it did not do what it was asked to do without a word."""
 _EDITS_NOTHING = regex(r"SEQUENCE_EDITOR=(['\"]?)(?:true|:|cat)\1(?:\s|$)")
 _SQUASHED = ("fixup! ", "squash! ", "amend! ")
