@@ -65,6 +65,8 @@ class _Reader:
             if side and not self.own_branch:
                 return
         at = record.get("timestamp")
+        if isinstance(at, str) and kind == "user":
+            told.written[number] = at
         if isinstance(at, str) and (not told.times or at >= told.times[-1][1]):
             told.times.append((number, at))  # else it was copied from an earlier file
         id = record.get("uuid")

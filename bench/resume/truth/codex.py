@@ -243,9 +243,12 @@ class _Reader:
             self.running[running[1]] = id
             return
         left = [one for one in self.cells.pop(id) if one.result is None or one.id in self.early]
-        for call in left:
-            self._result(number, {"call_id": call.id, "output": raw})
-            if len(left) > 1 and call.result is not None:
+        blocks = raw[1:] if isinstance(raw, list) and len(raw) == len(left) + 1 else []
+        each = len(left) > 1 and blocks and all("chunk_id" in _object(text_of(one)) for one in blocks)
+        for at, call in enumerate(left):
+            own = [raw[0], blocks[at]] if each else raw
+            self._result(number, {"call_id": call.id, "output": own})
+            if not each and len(left) > 1 and call.result is not None:
                 call.result.runs = ""
                 result = call.result
                 result.exit, result.failed = None, None
@@ -371,6 +374,8 @@ class _Reader:
                 self._runs_on(match[1], call, number)
         if asked in self.background:
             self._polled(asked, call, number)
+        elif asked and result.exit is not None:
+            self.transcript.ended.setdefault(asked, number)
         self._agents(number, call, text)
 
     def _runs_on(self, name: str, call: Call, number: int) -> None:

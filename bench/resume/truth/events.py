@@ -87,6 +87,7 @@ class Transcript:
     folders: list[tuple[int, str]] = field(default_factory=list)
     branches: list[tuple[int, str]] = field(default_factory=list)
     times: list[tuple[int, str]] = field(default_factory=list)
+    written: dict[int, str] = field(default_factory=dict)  # when the user's records say they were written
     compactions: list[int] = field(default_factory=list)
     counts_calls: bool = True  # whether all calls are still in it
 

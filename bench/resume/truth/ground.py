@@ -108,6 +108,7 @@ class Ground:
     def day(self, record: int) -> str:
         """The day of a record, if it is known."""
         times = [time for at, time in self.told.times if at == record]
+        times = [self.told.written[record]] if record in self.told.written else times
         times = times or [time for at, time in self.told.times if at <= record][-1:]
         return times[0][:10] if times else ""
 

@@ -419,9 +419,12 @@ class TrailRules:
 
     def _tool(self, form: str, parts: Parts, calls: list[Call]) -> Told:
         given, became = parts.get("given") or parts.get("task") or "", parts["became"]
-        head, arrow, rest = f"{given} → {became}".partition(" → ")
+        head, arrow, rest = f" {given} → {became}".partition(" → ")
         if arrow and _OUTCOME.match(rest) and not _OUTCOME.match(became):
-            given, became = head, rest  # the arrow of the line is the first one, as an output may have others
+            given, became = (
+                head.strip(),
+                rest,
+            )  # the arrow of the line is the first one, as an output may have others
         given = "" if given == "a long question" else given
         claim = f"{parts.get('tool') or form} {given[:40]} → {became[:20]}"
         why, last = "there is no such call", None

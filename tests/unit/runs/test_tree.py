@@ -455,3 +455,8 @@ def test_a_commit_that_is_checked_out_is_no_branch():
     assert tree_after("git checkout -b tax", detached).branch == ""
     assert tree_after("git checkout -b tax", "git switch --detach origin/main").branch == ""
     assert tree_after("git checkout -b tax", "git checkout main").branch == "main"
+
+
+def test_what_git_calls_a_change_in_chinese_is_no_part_of_a_name():
+    status = ("git status", "位于分支 main\n尚未暂存以备提交的变更：\n\t修改：     src/a.py\n")
+    assert [*tree_after(status).others] == ["src/a.py"]

@@ -35,6 +35,8 @@ _USUAL = regex(
     r"(?:Total output lines: \d+\n)?)Output:\n"
 )
 """How nearly all outputs of commands begin; `_split` handles the others."""
+_COMMAND = regex(r"Command: .*?\n(?=Chunk ID: \w+\nWall time: )", re.S)
+"""What some versions repeat before the headers: the command, which may have several lines."""
 _SESSION = regex(r"^Process running with session ID (\S{1,32})", re.M)
 _CELL = regex(r"^Script running with cell ID (\S{1,32})")
 _DENIED = regex(r"exit code: (-?\d{1,10})")
@@ -127,6 +129,8 @@ def _content(output: Any) -> str:
 
 
 def _of_text(output: str) -> CallOutcome:
+    if output.startswith("Command: ") and (command := _COMMAND.match(output)):
+        output = output[command.end() :]
     if usual := _USUAL.match(output):
         code = int(usual[1] or usual[2])
         return CallOutcome(ok=code == 0, exit=code, text=output[usual.end() :])

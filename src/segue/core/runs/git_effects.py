@@ -48,7 +48,8 @@ _SHORT_STATUS = regex(r"^([ MADRCUT?][MADRCUT?]|[MADRCUT] ) (\S.*)$", re.M)
 _TRIMMED_STATUS = regex(r"([MDT]) (\S.*)")
 """The first line, of which agents that trim outputs cut the space off."""
 _LONG_STATUS = regex(
-    r"^\t(?:(modified|new file|deleted|renamed|typechange|both \w+|added by \w+|deleted by \w+):\s+(\S.*)"
+    r"^\t(?:(modified|new file|deleted|renamed|typechange|both \w+|added by \w+|deleted by \w+"
+    r"|[^\x00-\x7f]{1,20})[:\uff1a]\s+(\S.*)"  # git speaks other languages too
     r"|(\S[^:\n]*))$",
     re.M,
 )
