@@ -263,6 +263,9 @@ def test_a_prompt_that_was_taken_out_of_the_queue_was_never_said():
 
 
 def test_a_prompt_that_waited_is_told_once():
+    about = "<ide_opened_file>The user opened a.py</ide_opened_file>\nand the tax"
+    queued_with_file = line("queue-operation", operation="enqueue", content=about)
+    assert told(queued_with_file, user(about)) == [Prompt(AT, "and the tax")]
     queued = line("queue-operation", operation="enqueue", content="and the tax")
     taken = attachment(type="queued_command", prompt="and the tax", commandMode="prompt")
     assert told(queued, taken) == [Prompt(AT, "and the tax")]

@@ -278,6 +278,6 @@ def test_a_search_for_tools_has_ended_when_they_are_listed():
 
 
 def test_a_command_that_is_repeated_before_the_headers_is_no_output():
-    said = "Command: /bin/zsh -lc 'make\nall'\nChunk ID: 08\nWall time: 0.1 seconds\nProcess exited with code 2\n"
+    said = "Command: sh -lc 'make\nall'\nChunk ID: 08\nWall time: 0.1 seconds\nProcess exited with code 2\n"
     [_, result] = steps(function("exec_command", {"cmd": "make\nall"}), output(f"{said}Output:\nboom"))
     assert result == Result(AT, "c1", False, 2, "boom")
