@@ -131,12 +131,12 @@ class TreeRules:
                     matches(one, path) or (one.endswith("/") and f"/{one}" in f"/{path}") for one in names
                 )
             ]
-            others = any(
+            told_to = any(
                 call.tool in _AGENT_TOOLS and "commit" in values_of(call.arguments)
                 for call in self.told.calls
             )
-            why = "a sub-agent was told to commit" if others else f"changed: {missing[:3]}"
-            yield finding(None if missing and others else not missing, "nothing else is uncommitted", why)
+            why = "a sub-agent was told to commit" if told_to else f"changed: {missing[:3]}"
+            yield finding(None if missing and told_to else not missing, "nothing else is uncommitted", why)
 
     def _changed_file(self, shown: str) -> Finding:
         mark = re.search(r" \((new|deleted)\)$", shown)

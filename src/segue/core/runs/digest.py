@@ -20,9 +20,9 @@ from ..language import sentences
 from ..language.sentences import clip, clip_start
 from ..usage.counted_responses import Response, count_response
 from .brief_text import MANIFEST, read_brief, split_brief
-from .command_effects import take_command
+from .command_effects import is_told_whole, take_command
 from .command_lines import shown
-from .git_effects import commits_named, is_told_whole
+from .git_effects import commits_named
 from .model import CommandUse, Failure, FileUse, Open, RunDigest, SaidText, TrailStep, UserMessage
 from .rewinds import keep_plan, take_back
 from .shell_commands import parse_shell

@@ -193,24 +193,6 @@ def git_words(command: str) -> tuple[str, ...]:
     return tuple(words)
 
 
-def is_told_whole(line: str, output: str) -> bool:
-    """Whether git has said that the last of its commands in a line is done, so that what it did is known
-    though nothing tells the end of the line."""
-    run = CommandRun(line, "unknown", output, 0)
-    asked = [git_words(bare(part.text)) for part in run.parts]
-    if "gh pr " in line or "glab mr " in line:
-        return False  # which say themselves what they did
-    verbs = [words[0] for words in asked if words and words[0] in _TELLING]
-    if not verbs or (verbs[-1] == "commit" and len(run.told) < verbs.count("commit")):
-        return False
-    last = max(number for number, words in enumerate(asked) if words and words[0] == verbs[-1])
-    return run.shows(last)
-
-
-_TELLING = ("commit", "push", "switch", "checkout", "rebase", "cherry-pick", "revert", "merge", "pull")
-"""Commands of git of which an output says that they are done."""
-
-
 def take_git(tree: TreeState, run: CommandRun, number: int) -> None:
     """What one of the commands of a line did, if it is one of git."""
     text = bare(run.parts[number].text)
