@@ -15,6 +15,7 @@ _REFUSED = re.compile(
 _EXIT = re.compile(r"^(?:Error: )?Exit code (\d+)")
 _STARTED = re.compile(
     r"running in (?:the )?background with ID: ([\w-]+)|^agentId: ([\w-]+)|backgrounded.*?with ID: ([\w-]+)"
+    r"|^agent_id: ([\w@.-]+)"
     r"|^Monitor started \(task ([\w-]+)",
     re.M,
 )
@@ -26,6 +27,8 @@ _COMMAND = re.compile(r"<command-name>\s*(.*?)\s*</command-name>", re.S)
 _ARGUMENTS = re.compile(r"<command-args>\s*(.*?)\s*</command-args>", re.S)
 _TAGGED = re.compile(r"^\s*<(?!!)[a-zA-Z_][\w-]*[ >]")
 _TASK = re.compile(r"#(\d+)")
+_TEAM = re.compile(r"<teammate-message teammate_id=\"([^\"]+)\"[^>]*>(.*?)</teammate-message>", re.S)
+_SHUT_DOWN = re.compile(r"(\S+) has shut down")
 _INTERRUPTED = "[Request interrupted by user"
 _ASIDE = re.compile(r"<(ide_[a-z_]+|system-reminder)>.*?</\1>", re.S)
 
@@ -62,6 +65,8 @@ class _Reader:
             if side and not self.own_branch:
                 return
         at = record.get("timestamp")
+        if isinstance(at, str) and kind == "user":
+            told.written[number] = at
         if isinstance(at, str) and (not told.times or at >= told.times[-1][1]):
             told.times.append((number, at))  # else it was copied from an earlier file
         id = record.get("uuid")
@@ -103,7 +108,7 @@ class _Reader:
         attachment = record.get("attachment")
         self.transcript.give(number, attachment)
         if isinstance(attachment, dict) and attachment.get("type") == "queued_command":
-            text = text_of(attachment.get("prompt"))
+            text = _ASIDE.sub("", text_of(attachment.get("prompt"))).strip()
             if not self._noticed(number, text) and text and not _TAGGED.match(text):
                 self.transcript.users.append(Message(number, text, how="queued"))
 
@@ -163,6 +168,9 @@ class _Reader:
             told.interrupts.append(number)
             return
         bare = _ASIDE.sub("", text).strip()
+        if team := _TEAM.findall(bare):
+            self._teamed(number, team, is_member=bool(record.get("agentName")))
+            return
         root = self.roots.get(record.get("uuid"))
         is_copy = self.typed.setdefault((record.get("timestamp"), bare), root) != root
         if record.get("isMeta") or not bare or is_copy:
@@ -185,6 +193,27 @@ class _Reader:
         waited = [at for at, one in enumerate(recent) if one.how == "queued" and one.text.strip() == bare]
         overtaken = bool(waited) and any(one.sure for one in recent[waited[-1] + 1 :])
         told.users.append(Message(number, bare, sure=not overtaken))
+
+    def _teamed(self, number: int, messages: list[tuple[str, str]], *, is_member: bool) -> None:
+        """What others of a team say: to a member its lead is the user, and a notice tells who has left."""
+        told = self.transcript
+        for sender, body in messages:
+            given = next(iter(decoded(body)), {}) if body.strip().startswith("{") else {}
+            told.notices.append(Message(number, body))
+            gone = _SHUT_DOWN.search(str(given.get("message") or ""))
+            if given.get("type") == "teammate_terminated" and gone:
+                self._left(number, gone[1])
+            elif given.get("type") == "shutdown_approved":
+                self._left(number, str(given.get("from")))
+            if is_member and sender == "team-lead":
+                task = [str(given[key]) for key in ("subject", "description") if given.get(key)]
+                if task or not given:
+                    told.users.append(Message(number, "\n".join(task) if given else body.strip()))
+
+    def _left(self, number: int, name: str) -> None:
+        for member in self.transcript.started:
+            if member.partition("@")[0] == name:
+                self.transcript.ended.setdefault(member, number)
 
     def _result(self, number: int, record: dict[str, Any], block: dict[str, Any]) -> None:
         told = self.transcript
@@ -210,6 +239,7 @@ class _Reader:
         if not result.failed and call.tool in ("Bash", "Task", "Agent", "Monitor", "PowerShell"):
             for found in _STARTED.findall(text):
                 told.started["".join(found)] = number
+                told.ended.pop("".join(found), None)
         if call.tool in ("KillShell", "TaskStop", "KillBash") and not result.failed:
             name = str(call.arguments.get("shell_id") or call.arguments.get("task_id") or "")
             told.ended.setdefault(name, number)

@@ -38,6 +38,7 @@ class Result:
     refused: bool = False
     stopped: bool = False
     answered: str = ""  # what else belongs to the answer: structured output, a sub-agent's report
+    runs: str = ""  # the process that goes on in the background, until its end is told
 
 
 @dataclass(slots=True)
@@ -86,6 +87,7 @@ class Transcript:
     folders: list[tuple[int, str]] = field(default_factory=list)
     branches: list[tuple[int, str]] = field(default_factory=list)
     times: list[tuple[int, str]] = field(default_factory=list)
+    written: dict[int, str] = field(default_factory=dict)  # when the user's records say they were written
     compactions: list[int] = field(default_factory=list)
     counts_calls: bool = True  # whether all calls are still in it
 

@@ -9,7 +9,7 @@ from typing import Literal, NamedTuple
 from bench.resume.truth.events import Call, Edit, Message, Transcript
 from bench.resume.truth.history import failed
 from bench.resume.truth.shell import is_hidden, shown_form, simple_commands, tells_failure, tells_success
-from bench.resume.truth.words import Folders, is_verbatim, stands, words
+from bench.resume.truth.words import Folders, is_folder, is_verbatim, stands, words
 
 Verdict = Literal["true", "false", "not checkable"]
 Parts = dict[str, str]
@@ -20,6 +20,10 @@ _BACKGROUND = re.compile(r"running in (?:the )?background with ID|Process runnin
 _QUIET = re.compile(r"(?:cd|echo|export|pwd|source|set)\b")
 _TARGETS = re.compile(r"(?<![0-9&-])>>?\s*(\"[^\"]+\"|'[^']+'|[^\s;|&()<>]+)")
 _REWRITES = re.compile(r"(?:sed\b.*\s-i|perl\b.*\s-\w*i|tee|rm|mv|cp|git rm|git mv)")
+_USERS_REASON = re.compile(
+    r"\A.*?(?:the user said:|for the rejection:)\s*(.*?)(?:\n\nNote: The user's next message.*)?\Z", re.S
+)
+"""A refusal: the words of the user, with those of the agent around them."""
 FOLDED = re.compile(r"\[(?:\d+ pasted|Image)")
 
 
@@ -52,10 +56,8 @@ class Ground:
 
     def _known_as(self, shown: str) -> list[str]:
         """The folders of the run that a brief may call so."""
-        tail = shown.removeprefix("~").strip("/").rstrip("…")
         folders = dict.fromkeys(folder.replace("\\", "/").rstrip("/") for _, folder in self.told.folders)
-        cut = shown.endswith("…")
-        return [one for one in folders if one == shown or one.endswith(f"/{tail}") or (cut and tail in one)]
+        return [one for one in folders if is_folder(shown, one)]
 
     def stands(self, quote: str, source: str) -> bool:
         """Whether quoted words stand in a text, however its paths are told."""
@@ -88,7 +90,7 @@ class Ground:
     def refusals(self) -> list[Message]:
         """What came instead of a result: the words with which a user refuses a call may be all of it."""
         return [
-            Message(call.result.record, call.result.text)
+            Message(call.result.record, _USERS_REASON.sub(r"\1", call.result.text))
             for call in self.told.calls
             if call.result is not None and (call.result.refused or call.result.failed)
         ]
@@ -106,6 +108,7 @@ class Ground:
     def day(self, record: int) -> str:
         """The day of a record, if it is known."""
         times = [time for at, time in self.told.times if at == record]
+        times = [self.told.written[record]] if record in self.told.written else times
         times = times or [time for at, time in self.told.times if at <= record][-1:]
         return times[0][:10] if times else ""
 
@@ -134,7 +137,7 @@ class Ground:
     def verdict(self, call: Call, at: int) -> str:
         """What became of one command of a call: ok, failed, failed?, unclear, stopped, refused or none."""
         result = call.result
-        if result is None or _BACKGROUND.search(result.text[:300]):
+        if result is None or result.runs or _BACKGROUND.search(result.text[:300]):
             return "none"
         if result.refused:
             return "refused"

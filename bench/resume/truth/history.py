@@ -142,7 +142,7 @@ class History:
         stat = _CHANGED.search(text) and not re.search(
             r"--(?:short)?stat|git (?:pull|merge|show)", call.command
         )
-        quiet = not nothing and (not failed(call) or bool(stat))
+        quiet = not nothing and not call.result.runs and (not failed(call) or bool(stat))
         if not told and not quiet:
             return
         if "--amend" in words and self.made:

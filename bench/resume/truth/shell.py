@@ -11,7 +11,7 @@ from bench.resume.truth.words import words
 _HEREDOC = re.compile(r"<<-?\s*(['\"]?)(\w+)\1")
 _REDIRECT = re.compile(r"\s*(?:\d|&)?>>?\s*(?:&\d|[^\s;|&()]+)|\s*<\s*[^\s<;|&()]+")
 _ENVIRONMENT = re.compile(
-    r"^(?:(?:env|time|command|exec|nohup|sudo|!)\s+(?:-\S+\s+)*|timeout\s+(?:-\S+\s+)*\S+\s+"
+    r"^(?:(?:env|time|command|exec|nohup|sudo|rtk|!)\s+(?:-\S+\s+)*|timeout\s+(?:-\S+\s+)*\S+\s+"
     r"|[A-Za-z_]\w*=(?:\"[^\"]*\"|'[^']*'|\$\([^)]*\)|\S*)\s+)+"
 )
 _FOLDER = re.compile(r"^(?:cd|pushd)\s+(\"[^\"]*\"|'[^']*'|\S+)")
@@ -139,8 +139,8 @@ _FAILURE = re.compile(
 )
 _PASSED = re.compile(
     r"\b\d+ pass(?:ed|ing)?\b|All checks passed|Success: no issues|\b0 (?:errors?|failed|failures|problems)\b"
-    r"|^ok\b|✓|✔|BUILD SUCCESS|[Cc]ompiled successfully|built in|Done in|no (?:errors|issues) found|^PASS\b"
-    r"|Finished ",
+    r"|^ok\b|✓|✔|BUILD SUCCESS|Build success|[Cc]ompiled successfully|built in|Done in"
+    r"|no (?:errors|issues) found|^PASS\b|Finished ",
     re.M,
 )
 

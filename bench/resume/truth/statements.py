@@ -115,7 +115,7 @@ _TRAIL_FORMS = _forms(
     ("outcome", "edited", r"(?P<verb>edited|wrote|deleted|patched) (?P<rest>.*)"),
     ("outcome", "agent", r"sub-agent \"(?P<task>.*?)\" → (?P<became>.*)"),
     ("user", "asked", r"asked the user \"?(?P<task>.*?)\"? → (?P<became>.*)"),
-    ("outcome", "plan shown", r"showed the user a plan \"(?P<task>.*?)\" → (?P<became>.*)"),
+    ("outcome", "plan shown", r"showed the user a plan(?: \"(?P<task>.*?)\")? +→ (?P<became>.*)"),
     ("outcome", "looking", r"was looking, when it stopped, at (?P<items>.*)"),
     ("outcome", "looked", r"(?:looked at (?=.)|(?=\d+ more, then ))(?P<items>.*)"),
     ("outcome", "tool", r"(?P<tool>[\w.:/-]+)(?: (?P<given>.*))? → (?P<became>.*?)"),

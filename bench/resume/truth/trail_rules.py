@@ -12,7 +12,7 @@ from bench.resume.truth.history import did, failed, git_words, reported, reporte
 from bench.resume.truth.shell import is_check, is_hidden, simple_commands, tells_failure
 from bench.resume.truth.statements import Statement
 from bench.resume.truth.tree import matches
-from bench.resume.truth.words import share, stands, words
+from bench.resume.truth.words import plain_path, share, stands, words
 
 Told = tuple[list[Finding], Call | None]
 """The findings on a line, and the first of the calls that it tells of, if they are known."""
@@ -31,6 +31,8 @@ _NO_HITS = re.compile(
 _ENDED = re.compile(
     r"^- ([^→\n]*?)(?:…| (?:ended|failed|reported|was stopped|was killed))(?::|$)", re.M
 )  # the verb may have been cut off
+_ANNOUNCED = re.compile(r"^Command (?:running|was)\b[^\n]*?\bin (?:the )?background\b.*", re.S)
+"""What is said instead of an output when a command goes on in the background."""
 _STOPPERS = frozenset({"KillShell", "KillBash", "TaskStop", "close_agent"})
 
 
@@ -207,7 +209,7 @@ class TrailRules:
         if word in ("ended", "answer"):
             return ""
         if word == "ended without output":
-            return "it printed something" if words(result.text).strip() else ""
+            return "it printed something" if words(_ANNOUNCED.sub("", result.text)).strip() else ""
         if word == "approved":
             return "it was not approved" if bad else ""
         if word == "FAILED":
@@ -244,6 +246,8 @@ class TrailRules:
             0
         ].strip()
         path, claim = path.removesuffix("…"), f"{form}: {path}"
+        if form == "edit failed" and path in {call.tool for call in calls if not call.edits}:
+            return self._nameless(claim, path, parts.get("quote", ""), calls)
         edited = [(call, edit) for call in calls if (edit := self._edit_of(call, path, rest.endswith("…")))]
         if not edited:
             named = [call for call in calls if path and path.rsplit("/", 1)[-1] in call.command]
@@ -264,6 +268,12 @@ class TrailRules:
             return [enough], done[-min(many, len(done))]
         return [finding(False, claim, why)], edited[-1][0]
 
+    def _nameless(self, claim: str, tool: str, quote: str, calls: list[Call]) -> Told:
+        """A call of a tool that edits which named no file, and failed for that."""
+        named = [call for call in calls if call.tool == tool and call.result is not None and not call.edits]
+        good = [one for one in named if failed(one) and self.ground.stands(quote, self.ground.output(one))]
+        return [finding(bool(good), claim, "no such call failed so")], good[-1] if good else None
+
     def _is_at(self, edit: Edit, path: str) -> bool:
         return matches(path, self.ground.folders.path(edit.path))
 
@@ -272,7 +282,8 @@ class TrailRules:
         mine = [
             edit
             for edit in self.ground.edits(call)
-            if self._is_at(edit, path) or (cut and self.ground.folders.path(edit.path).startswith(path))
+            if self._is_at(edit, path)
+            or (cut and f"/{plain_path(path)}" in f"/{self.ground.folders.path(edit.path)}")
         ]
         added = "\n".join(edit.added for edit in mine)
         return Edit(mine[0].path, mine[0].how, added) if mine else None
@@ -371,7 +382,8 @@ class TrailRules:
             return False
         if call.edits or any(is_check(one.text) for one in simple_commands(call.command)):
             return False
-        given = words(self.ground.folders.short(f"{call.tool} {values_of(call.arguments)}"))
+        raw = f"{call.tool} {values_of(call.arguments)}"
+        given = words(self.ground.folders.short(raw)) + words(raw)
         name = re.sub(r"(?: \(.*|: \".*|…)$", "", item)
         spans = re.search(r":([\d,:-]+)$", name)
         name = re.sub(r" in$", "", re.sub(r":[\d,:-]+$", "", name))
@@ -407,6 +419,12 @@ class TrailRules:
 
     def _tool(self, form: str, parts: Parts, calls: list[Call]) -> Told:
         given, became = parts.get("given") or parts.get("task") or "", parts["became"]
+        head, arrow, rest = f" {given} → {became}".partition(" → ")
+        if arrow and _OUTCOME.match(rest) and not _OUTCOME.match(became):
+            given, became = (
+                head.strip(),
+                rest,
+            )  # the arrow of the line is the first one, as an output may have others
         given = "" if given == "a long question" else given
         claim = f"{parts.get('tool') or form} {given[:40]} → {became[:20]}"
         why, last = "there is no such call", None

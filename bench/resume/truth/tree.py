@@ -8,7 +8,7 @@ import re
 from bench.resume.truth.events import Call, Transcript
 from bench.resume.truth.history import did, failed, git_words, script_commits
 from bench.resume.truth.shell import Simple, simple_commands
-from bench.resume.truth.words import Folders
+from bench.resume.truth.words import Folders, plain_path
 
 _COMMITTED = re.compile(r"^\[([^\]\n]+?) ([0-9a-f]{7,40})\] (.*)$", re.M)
 _CHANGED = re.compile(r"^ ?\d+ files? changed", re.M)
@@ -28,7 +28,7 @@ _WRITERS = re.compile(
 
 def matches(shown: str, path: str) -> bool:
     """Whether a path is the one that was shown, told from another folder or not."""
-    shown, path = shown.removeprefix("~/").strip("/"), path.removeprefix("~/").strip("/")
+    shown, path = (plain_path(one).removeprefix("~/").strip("/") for one in (shown, path))
     if "…" in shown:
         head, _, tail = shown.partition("…")
         return path.startswith(head) and path.endswith(tail)
@@ -52,7 +52,7 @@ class FileStory:
     changed; and why."""
 
     def __init__(self, shown: str, transcript: Transcript, folders: Folders) -> None:
-        self.shown = shown
+        self.shown = folders.path(shown)
         self.folders = folders
         self.state, self.why = "", "no call changes it"
         self.created = self.deleted = self.edited_tracked = False
@@ -91,6 +91,8 @@ class FileStory:
         if how == "create" and not re.search(
             r"has been (?:updated|overwritten)|overwr[io]te|Successfully modified", call.result.text
         ):
+            if call.tool == "apply_patch":
+                self.created = True  # it adds only files that are not there
             if self.state in ("", "gone"):
                 self.created = True
                 self.untracked = call.tool != "write_to_file"  # which also writes over a file that was there
@@ -109,7 +111,7 @@ class FileStory:
         )
         if git:
             self._git(call, simple, git, folder, good)
-        elif re.match(r"(?:rm|unlink|trash|rmdir)\b", bare) and names and good:
+        elif re.match(r"(?i:rm|unlink|trash|rmdir|remove-item|del|erase)\b", bare) and names and good:
             self.deleted = True
             if self.untracked or not self.edited_tracked:
                 self._set("gone", call, "removed")
@@ -162,7 +164,7 @@ class FileStory:
                 self.staged = True
         elif verb == "commit":
             told = _COMMITTED.search(call.result.text) or _CHANGED.search(call.result.text)
-            if told or (good and not _NOTHING.search(call.result.text)):
+            if told or (good and not call.result.runs and not _NOTHING.search(call.result.text)):
                 self._committed(call, rest, named)
         elif not good:
             return
@@ -244,7 +246,7 @@ class FileStory:
                     self.edited_tracked = mark.strip() != "AM"
                     self.untracked = False
                 if mark.strip() in ("??",) or (mark == "" and not short):
-                    self.untracked = True
+                    self.untracked = self.created = True
                 if mark.strip() == "A" or mark == "new file":
                     self.created = True
                 return

@@ -125,9 +125,18 @@ class TreeRules:
         if not any(_MORE.fullmatch(file) for file in shown) and not parts["files"].endswith("…"):
             names = [re.sub(r" \((?:new|deleted)\)$", "", file) for file in shown if file]
             missing = [
-                path for path in self._left_changed(-1) if not any(matches(one, path) for one in names)
+                path
+                for path in self._left_changed(-1)
+                if not any(
+                    matches(one, path) or (one.endswith("/") and f"/{one}" in f"/{path}") for one in names
+                )
             ]
-            yield finding(not missing, "nothing else is uncommitted", f"changed: {missing[:3]}")
+            told_to = any(
+                call.tool in _AGENT_TOOLS and "commit" in values_of(call.arguments)
+                for call in self.told.calls
+            )
+            why = "a sub-agent was told to commit" if told_to else f"changed: {missing[:3]}"
+            yield finding(None if missing and told_to else not missing, "nothing else is uncommitted", why)
 
     def _changed_file(self, shown: str) -> Finding:
         mark = re.search(r" \((new|deleted)\)$", shown)
@@ -179,7 +188,7 @@ class TreeRules:
         return [
             path
             for path in sorted(paths)
-            if not path.startswith(("/", "~"))
+            if not re.match(r"/|~|[a-z]:/", path)
             and FileStory(path, self.told, self.ground.folders).state == "changed"
         ]
 

@@ -6,8 +6,9 @@ import re
 from collections.abc import Iterator
 from itertools import pairwise
 
+from bench.resume.truth.events import Call
 from bench.resume.truth.ground import NO_WORDS, Finding, Ground, Parts, Rule, finding
-from bench.resume.truth.words import stands, words
+from bench.resume.truth.words import is_folder, stands, words
 
 _LIST_TOOLS = frozenset(
     {
@@ -16,6 +17,11 @@ _LIST_TOOLS = frozenset(
     }
 )  # fmt: skip
 """Tools of the list, which is told elsewhere."""
+
+
+def _only_asks(call: Call) -> bool:
+    """Whether a call only waits for what runs already."""
+    return call.tool in ("write_stdin", "wait") and not call.arguments.get("chars")
 
 
 class UserRules:
@@ -42,10 +48,7 @@ class UserRules:
         shown = parts["folder"]
         folders = [folder.replace("\\", "/").rstrip("/") for _, folder in self.told.folders]
         known = [folders[0], folders[-1]] if folders else []
-        tail = shown.removeprefix("~").strip("/").rstrip("…")
-        good = any(
-            one == shown or one.endswith(tail) or (shown.endswith("…") and tail in one) for one in known
-        )
+        good = any(is_folder(shown, one) for one in known)
         yield finding(good, f"in {shown}", f"folders are {known}")
 
     def _branch(self, parts: Parts) -> Iterator[Finding]:
@@ -146,7 +149,11 @@ class UserRules:
             why = f"they are of record {where[-1]}" if where else "they stand nowhere"
             yield finding(False, claim, f"{why}; the last ones: {last.text[:60]!r}")
             return
-        later = [call for call in self.ground.calls_after(last.record) if call.tool not in _LIST_TOOLS]
+        later = [
+            call
+            for call in self.ground.calls_after(last.record)
+            if call.tool not in _LIST_TOOLS and not _only_asks(call)
+        ]
         why = f"a call came after: {later[0].tool} in record {later[0].record}" if later else ""
         yield finding(not later, claim, why)
 

@@ -23,11 +23,19 @@ def words(text: str) -> str:
     return f" {' '.join(_WORD.findall(_ESCAPES.sub('', text).lower()))} "
 
 
+_DRIVE = re.compile(r"\b[A-Za-z]:(?=[\\/])")
+
+
+def plain_path(path: str) -> str:
+    """A path of Windows as one of others, with a small letter for the drive."""
+    return _DRIVE.sub(lambda drive: drive[0].lower(), path.replace("\\", "/"))
+
+
 class Folders:
     """The folder and the home of a run, so that paths can be compared however they are told."""
 
     def __init__(self, folders: list[str]) -> None:
-        roots = {folder.replace("\\", "/").rstrip("/") for folder in folders if len(folder) > 1}
+        roots = {plain_path(folder).rstrip("/") for folder in folders if len(folder) > 1}
         self.roots = sorted(roots, key=len, reverse=True)
         homes = (re.match(r"/(?:Users|home)/[^/]+|/root", root) for root in self.roots)
         self.homes = sorted({home[0] for home in homes if home}, key=len, reverse=True)
@@ -40,7 +48,7 @@ class Folders:
         return self.known[text]
 
     def _shortened(self, text: str) -> str:
-        text = text.replace("\\", "/") if re.search(r"\b[A-Z]:\\", text) else text
+        text = plain_path(text) if _DRIVE.search(text) else text
         for root in self.roots:
             text = text.replace(f"{root}/", "")
         for home in self.homes:
@@ -55,8 +63,20 @@ class Folders:
 
     def path(self, path: str) -> str:
         """A path from the folder."""
-        path = self.short(path.replace("\\", "/"))
+        path = self.short(plain_path(path))
         return path.removeprefix("./")
+
+
+def is_folder(shown: str, folder: str) -> bool:
+    """Whether a brief may call a folder so: from the home, and without what an ellipsis stands for."""
+    head, gap, tail = shown.removeprefix("~").rstrip("/").partition("…")
+    if shown.startswith("~") or not head:
+        at = folder.find(f"/{head.strip('/')}") if head.strip("/") else 0
+    else:
+        at = 0 if folder.startswith(head) else -1
+    if not gap:
+        return folder == shown or folder.endswith(f"/{head.strip('/')}")
+    return at >= 0 and folder.endswith(tail) and len(folder) >= at + len(head) + len(tail)
 
 
 @lru_cache(maxsize=20_000)

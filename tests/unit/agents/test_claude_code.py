@@ -94,6 +94,15 @@ def test_the_surroundings_are_told_at_first_and_when_they_change():
     ]
 
 
+def test_a_branch_that_was_left_for_a_detached_head_is_told_no_more():
+    def at_branch(name: str) -> bytes:
+        return user(name, gitBranch=name)
+
+    assert fold(read(at_branch("main"))).branch == "main"
+    assert fold(read(at_branch("main"), at_branch("HEAD"))).branch == ""
+    assert fold(read(at_branch("main"), at_branch("HEAD"), at_branch("dev"))).branch == "dev"
+
+
 def test_a_fork_says_so_and_a_detached_head_is_no_branch():
     [start, *_] = read(user("a", forkedFrom={"sessionId": "s0", "messageUuid": "u"}, gitBranch="HEAD"))
     assert start == Start(AT, "fork", "s1", "/src/shop", "", "", "2.1.325", "s0")
@@ -254,6 +263,9 @@ def test_a_prompt_that_was_taken_out_of_the_queue_was_never_said():
 
 
 def test_a_prompt_that_waited_is_told_once():
+    about = "<ide_opened_file>The user opened a.py</ide_opened_file>\nand the tax"
+    queued_with_file = line("queue-operation", operation="enqueue", content=about)
+    assert told(queued_with_file, user(about)) == [Prompt(AT, "and the tax")]
     queued = line("queue-operation", operation="enqueue", content="and the tax")
     taken = attachment(type="queued_command", prompt="and the tax", commandMode="prompt")
     assert told(queued, taken) == [Prompt(AT, "and the tax")]

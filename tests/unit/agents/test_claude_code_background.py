@@ -101,6 +101,17 @@ def test_a_text_that_only_quotes_a_start_starts_nothing(text, raw):
     assert told(result(text, raw=raw)) == [Result(AT, "t1", True, None, text)]
 
 
+def test_members_of_a_team_that_have_shut_down_have_ended():
+    def message(sender: str, **notice: str) -> str:
+        return f'<teammate-message teammate_id="{sender}">\n{json.dumps(notice)}\n</teammate-message>'
+
+    gone = message("system", type="teammate_terminated", message="tester has shut down.")
+    agreed = message("tester", type="shutdown_approved", **{"from": "tester"})
+    idle = message("writer", type="idle_notification", **{"from": "writer"})
+    said = user("\n\n".join([gone, agreed, idle]), teamName="shop")
+    assert told(said) == [Settled(AT, "tester@shop", None, "tester has shut down.")]
+
+
 # Who asks it
 
 

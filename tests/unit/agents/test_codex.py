@@ -22,7 +22,7 @@ from tests.unit.agents.codex_records import (
 )
 
 from segue.agents.codex.script import readable_calls
-from segue.core.runs.steps import Call, Change, Given, Plan, PlanItem, Prompt, Result, Say
+from segue.core.runs.steps import Call, Change, Given, Plan, PlanItem, Prompt, Result, Say, Settled
 
 # What was said
 
@@ -421,9 +421,85 @@ def test_a_script_that_runs_on_leaves_its_calls_pending_until_it_was_waited_for(
     assert {step.id for step in steps(*begun, *waited) if isinstance(step, Result)} == {"c1", "c1#2", "c2"}
 
 
+def ended_with(said: object, id: str = "c1") -> bytes:
+    return item("custom_tool_call_output", call_id=id, output=said)
+
+
+def printed(*texts_printed: str) -> list[dict[str, str]]:
+    return [{"text": one} for one in ("Script completed\nWall time 0.1 seconds\nOutput:\n", *texts_printed)]
+
+
+def test_a_process_that_scripts_poll_has_ended_when_a_poll_tells_its_exit():
+    poll = "const r = await tools.write_stdin({session_id:7,chars:''}); text(JSON.stringify(r));"
+    found = steps(
+        script('text(JSON.stringify(await tools.exec_command({cmd:"make"})))'),
+        ended_with(printed('{"chunk_id":"8e","session_id":7,"output":"half"}')),
+        script(poll, "c2"),
+        ended_with(printed('{"exit_code":2,"output":"boom"}'), "c2"),
+    )
+    assert found[-2:] == [Result(AT, "c2", False, 2, "boom"), Settled(AT, "7", False, "boom")]
+
+
+def test_a_script_that_was_waited_for_starts_its_process_and_the_wait_starts_none():
+    begun = script('const r = await tools.exec_command({cmd:"make"}); text(JSON.stringify(r));')
+    other = script('text(await tools.exec_command({cmd:"sleep 9"}))', "c3")
+    found = steps(
+        begun,
+        ended_with("Script running with cell ID 26\nOutput:\n"),
+        other,
+        ended_with("Script running with cell ID 27\nOutput:\n", "c3"),
+        function("wait", {"cell_id": "26"}, "c2"),
+        output("Script completed\nOutput:\n" + '{"chunk_id":"8e","session_id":7,"output":"half"}', "c2"),
+    )
+    results = {step.id: step.process for step in found if isinstance(step, Result)}
+    assert results == {"c1": "7", "c2": ""}
+
+
+def test_a_script_may_print_the_number_of_a_process_and_an_exit_status_behind_words_of_its_own():
+    source = (
+        'const r = await tools.exec_command({cmd:"make"}); text(r.output);'
+        "if (r.session_id) text(`SESSION_ID=${r.session_id}`); text(`exit=${r.exit_code}`)"
+    )
+    runs_on = steps(script(source), ended_with(printed("half", "SESSION_ID=7", "exit=undefined")))[1]
+    assert isinstance(runs_on, Result) and (runs_on.process, runs_on.ok) == ("7", None)
+    over = steps(script(source), ended_with(printed("exit=9 is bad\nboom", "exit=2")))[1]
+    assert isinstance(over, Result) and (over.exit, over.ok, over.process) == (2, False, "")
+
+
+def test_calls_of_one_script_have_each_its_outcome_only_if_they_are_printed_one_by_one():
+    both = 'const rs = await Promise.all([tools.exec_command({cmd:"a"}), tools.exec_command({cmd:"b"})]); '
+    said = printed('{"exit_code":0,"output":"x"}', '{"exit_code":1,"output":"y"}')
+    one_by_one = steps(script(both + "for (const r of rs) text(JSON.stringify(r));"), ended_with(said))
+    assert one_by_one[2:] == [Result(AT, "c1", True, 0, "x"), Result(AT, "c1#2", False, 1, "y")]
+    [first, second] = steps(script(both + "text(rs[1].output + rs[0].output)"), ended_with(printed("yx")))[2:]
+    assert first == Result(AT, "c1", text="yx")
+    assert isinstance(second, Result) and second.ok is None and second.text  # it did not end without output
+
+
+def test_which_call_of_a_script_failed_is_not_known_if_there_are_several():
+    both = 'await tools.exec_command({cmd:"a"}); await tools.exec_command({cmd:"b"})'
+    found = steps(script(both), ended_with("Script failed\nOutput:\nScript error:\nno"))[2:]
+    assert [step.ok for step in found if isinstance(step, Result)] == [None, None]
+
+
+def test_a_tool_of_a_server_that_a_script_calls_is_told_once_though_its_record_writes_its_name_otherwise():
+    found = steps(
+        script('await tools.mcp__apps__github_get_pr({pr:1, why:"x"})'),
+        event(
+            "mcp_tool_call_end",
+            call_id="exec-1",
+            invocation={"server": "apps", "tool": "github.get-pr", "arguments": {"pr": 1}},
+            result={"Ok": {"content": [{"type": "text", "text": "done"}]}},
+        ),
+    )
+    assert [type(step) for step in found] == [Call, Result]
+
+
 @pytest.mark.parametrize(
     ("source", "found"),
     [
+        ('tools.a("x" + y); const p = "q" + y; tools.b(p); const c = ["d"].join(""); tools.e(c)', []),
+        ("let p = `q`\ntools.a(p)", [("a", "q")]),
         (
             "tools.a({x: 1, 'y': [true, null, -2.5], \"z\": `t\\n`,})",
             [("a", {"x": 1, "y": [True, None, -2.5], "z": "t\n"})],

@@ -83,6 +83,36 @@ def test_a_process_that_is_unknown_to_codex_has_ended():
     ]
 
 
+def test_what_git_says_while_its_command_runs_on_is_known_though_nothing_tells_the_end():
+    def poll(id: str, said: str) -> list[bytes]:
+        asked = function("write_stdin", {"session_id": 7, "chars": ""}, id)
+        return [asked, output(f"Process running with session ID 7\nOutput:\n{said}", id)]
+
+    changed = [item("custom_tool_call", name="apply_patch", input=PATCH, call_id="p1")]
+    changed.append(item("custom_tool_call_output", call_id="p1", output="Success. Updated the files"))
+    line = 'git add -A && git commit -m "Keep cents" && git push'
+    begun = [function("exec_command", {"cmd": line})]
+    begun.append(output("Process running with session ID 7\nOutput:\nhooks"))
+    made = poll("c2", "[main 1a2b3c4] Keep cents\n 1 file changed")
+    pushed = poll("c3", "To github.com:ann/shop.git\n   0a1b2c3..1a2b3c4  main -> main")
+    before = fold(steps(*changed, *begun, *made)).tree
+    assert before.changed and not before.commits  # the push may yet say more
+    after = fold(steps(*changed, *begun, *made, *pushed)).tree
+    assert [one.hash for one in after.commits] == ["1a2b3c4"] and after.pushed and not after.changed
+    ended = output("Process exited with code 0\nOutput:\nbye", "c4")
+    over = fold(
+        steps(
+            *changed,
+            *begun,
+            *made,
+            *pushed,
+            function("write_stdin", {"session_id": 7, "chars": ""}, "c4"),
+            ended,
+        )
+    ).tree
+    assert over.commit_count == 1
+
+
 # Sub-agents
 
 SPAWNED = [
@@ -239,3 +269,15 @@ def how(*records: bytes) -> list[str]:
 )
 def test_a_prompt_during_a_turn_was_typed_while_the_agent_worked(records, typed):
     assert how(*records) == typed
+
+
+def test_a_search_for_tools_has_ended_when_they_are_listed():
+    asked = item("tool_search_call", call_id="c1", arguments={"query": "browser"})
+    found = steps(asked, item("tool_search_output", call_id="c1", tools=[{"name": "browser"}]))
+    assert [type(step) for step in found] == [Call, Result]
+
+
+def test_a_command_that_is_repeated_before_the_headers_is_no_output():
+    said = "Command: sh -lc 'make\nall'\nChunk ID: 08\nWall time: 0.1 seconds\nProcess exited with code 2\n"
+    [_, result] = steps(function("exec_command", {"cmd": "make\nall"}), output(f"{said}Output:\nboom"))
+    assert result == Result(AT, "c1", False, 2, "boom")

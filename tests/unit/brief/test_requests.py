@@ -206,3 +206,17 @@ def test_what_was_given_to_a_template_comes_first() -> None:
     assert told(UserMessage(text, 1), 500) == (
         "only the parser (given to a command: Review / You are to review what is there.)"
     )
+
+
+def test_the_agents_plan_is_told_only_with_the_request_that_it_answers() -> None:
+    from types import SimpleNamespace
+    from typing import Any, cast
+
+    from segue.core.brief import words_part
+
+    entry = SimpleNamespace(text="Audit the rates", reply="First I read the rates.")
+    held = SimpleNamespace(entry=entry, text="Audit the rates", points=())
+    facts = cast("Any", SimpleNamespace(standing=SimpleNamespace(requests=[held]), trail=()))
+    row = words_part._Row("REQUEST", "Audit the\nrates")
+    assert words_part._agents_plan(facts, [row]) == "First I read the rates."
+    assert words_part._agents_plan(facts, [row._replace(text="yes but keep it free")]) == ""

@@ -438,3 +438,25 @@ def test_everything_that_grows_keeps_its_newest() -> None:
     assert list(tree.running) == [f"b{number}" for number in range(20 - RUNNING_MAX, 20)]
     listed = "\n".join(f" M f{number}.py" for number in range(200))
     assert len(tree_after(("git status -s", listed)).others) == CHANGED_MAX
+
+
+def test_a_text_of_powershell_over_several_lines_names_no_files():
+    line = "@'\nlines.append('%s -> %s' % (a, b))\nexcept: x > '%s'\n'@ | Set-Content out.json; rg a > b.txt"
+    assert written_files(line) == ["b.txt"]
+    assert [*tree_after("edit a.py", line).changed] == ["a.py", "b.txt"]
+
+
+def test_a_file_that_only_a_variable_names_was_not_removed_by_name():
+    assert [*tree_after("edit a.py", 'for p in x; do git rm -q -- "$p"; done').changed] == ["a.py"]
+
+
+def test_a_commit_that_is_checked_out_is_no_branch():
+    detached = ("git checkout origin/main", "HEAD is now at 1a2b3c4 Keep cents")
+    assert tree_after("git checkout -b tax", detached).branch == ""
+    assert tree_after("git checkout -b tax", "git switch --detach origin/main").branch == ""
+    assert tree_after("git checkout -b tax", "git checkout main").branch == "main"
+
+
+def test_what_git_calls_a_change_in_chinese_is_no_part_of_a_name():
+    status = ("git status", "位于分支 main\n尚未暂存以备提交的变更：\n\t修改：     src/a.py\n")
+    assert [*tree_after(status).others] == ["src/a.py"]

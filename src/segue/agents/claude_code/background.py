@@ -60,6 +60,26 @@ _STOPPED = ("Successfully killed", "Successfully stopped", "Task stopped")
 _GONE = regex(r"(?:<tool_use_error>|Error: )?(?:(?:Shell|Task) \S+ is not running|No (?:task|shell) found)")
 _RESUMED = regex(r"\bresumed\b[^\n]{0,60}\bin the background\b")
 _RESUMED_CHARS = 300
+TEAM = "<teammate-message "
+_TEAM_NOTICE = regex(r"<teammate-message [^>]*>\s*(\{.*?\})\s*</teammate-message>", re.S)
+_LEFT = regex(r"(\S+) has shut down\b")
+
+
+def members_left(text: str, at: float, team: str) -> Iterator[Step]:
+    """The ends of members of a team, from messages of the team: a notice of the harness, and a member's
+    answer to the request to leave. Members were started under their name and that of the team."""
+    names: dict[str, None] = {}
+    for body in _TEAM_NOTICE.findall(text):
+        notice = decode_any(body.encode("utf-8", "replace"))
+        if not isinstance(notice, dict):
+            continue
+        left = _LEFT.match(str(notice.get("message")))
+        if notice.get("type") == "teammate_terminated" and left:
+            names[left[1]] = None
+        elif notice.get("type") == "shutdown_approved" and isinstance(notice.get("from"), str):
+            names[notice["from"]] = None
+    for name in names:
+        yield Settled(at, f"{name}@{team}", None, f"{name} has shut down.")
 
 
 def process_asked(tool: str, arguments: dict[str, Any], paths: tuple[str, ...]) -> str:

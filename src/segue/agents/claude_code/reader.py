@@ -15,6 +15,7 @@ import msgspec
 
 from ...core.base.lazy import regex
 from ...core.runs.steps import (
+    DETACHED,
     Call,
     Compact,
     End,
@@ -39,7 +40,7 @@ from ...core.runs.steps import (
 )
 from ..base import DECODE_ERRORS, decode_any, decode_part, salvaged_line
 from ..common import blocks_text, brief_steps, prompt_steps, seconds
-from .background import ASKED, launch_in, notice_in, notice_steps, poll_steps
+from .background import ASKED, TEAM, launch_in, members_left, notice_in, notice_steps, poll_steps
 from .calls import call_steps, edited_place
 from .wire import (
     ABORTED,
@@ -194,7 +195,9 @@ class Reader:
         how: Any = ""
         if native != before[0]:
             how = "fork" if record.forked_from else "resume" if before[0] else "start"
-        return [Start(at, how, native, cwd, "" if branch == "HEAD" else branch, "", version, parent)]
+        if branch == DETACHED and before[2] in ("", DETACHED):
+            branch = ""  # else it must be said that the branch was left
+        return [Start(at, how, native, cwd, branch, "", version, parent)]
 
     # -- a method for each type of record
 
@@ -212,7 +215,7 @@ class Reader:
                 steps += self._result(block, record, at)
             elif block.type == "text" and block.text:
                 meta = bool(record.is_meta) or _is_foreign(record.origin)
-                steps_of_text = self._text(block.text, at, meta, bool(record.agent_name))
+                steps_of_text = self._text(block.text, at, meta, record)
                 steps += self._with_rewinds(steps_of_text, record)
         return steps
 
@@ -236,7 +239,7 @@ class Reader:
         return result
 
     def _text(
-        self, text: str, at: float, meta: bool, member: bool = False, how: Typed = ""
+        self, text: str, at: float, meta: bool, record: Record | None = None, how: Typed = ""
     ) -> Iterable[Step]:
         if "<" in text:
             text = _REMINDER.sub("", text)
@@ -247,8 +250,10 @@ class Reader:
                 return [Interrupt(at, "by the user")]
             if text.startswith(CONTINUED):
                 return [self._compact(at, text)]
-            if member and text.startswith(LED):
-                return _lead_messages(text, at)
+            if record is not None and text.startswith(TEAM):
+                if record.agent_name and text.startswith(LED):
+                    return _lead_messages(text, at)
+                return list(members_left(text, at, str(record.team_name)))
             return () if meta else self._tagged(text, at)
         if not text or meta:
             return ()
@@ -411,6 +416,8 @@ class Reader:
 
     def _queue_operation(self, record: Record, at: float) -> Iterator[Step]:
         text = blocks_text(_any(record.content)).strip()
+        if "<" in text:
+            text = _REMINDER.sub("", text).strip()
         if record.operation == "enqueue" and (notice := notice_in(text)):
             yield from self._ended(notice, at)
             self._queued = [*self._queued, _fingerprint(notice)][-_QUEUED_MAX:]

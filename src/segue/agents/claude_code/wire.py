@@ -92,6 +92,7 @@ class Record(Struct, gc=False, rename="camel"):
     agent_id: str | None = None
     agent_name: Any = None
     """Set for a member of a team, whose "user" is the team lead."""
+    team_name: Any = None
     is_sidechain: bool | None = None
     is_meta: bool | None = None
     origin: Any = None

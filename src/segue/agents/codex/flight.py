@@ -12,11 +12,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any
 
+from ...core.base.lazy import regex
 from ...core.runs.steps import Call, Interrupt, Report, Result, Settled, Step
 from .calls import CLOSES, SCRIPT, WAITS, call_of, call_of_changes, command_of, plan_of
 from .kept import RolloutMemory
-from .outcome import CallOutcome, of_item, of_output
-from .script import readable_calls
+from .outcome import CallOutcome, of_blocks, of_item, of_output, with_printed
+from .script import prints_each, readable_calls, words_before_numbers
 from .wire import Item, parsed, rows, table, text
 
 _COMMANDS = frozenset({"CommandExecution", "exec_command_end"})
@@ -32,6 +33,10 @@ _AGENT_ENDS: dict[str, bool | None] = {
     "not_found": None,
 }
 _GONE_CHARS = 200
+_EACH = "each"
+"""The mark of a script that prints the outcomes of its calls one by one."""
+TOGETHER = "(printed together with the first call of its script)"
+_MARKS = regex(r"\W")
 ITEMS = _COMMANDS | _PATCHES | _TOOLS | _AGENTS
 
 
@@ -54,7 +59,8 @@ class Flight:
                 if isinstance(step, Call):
                     cell.append([own, name, step.command])
                 steps.append(step)
-        self.kept.celled(id, cell)
+        each = _EACH if len(cell) > 1 and prints_each(arguments) else ""
+        self.kept.celled(id, cell, [*words_before_numbers(arguments), each])
         return steps
 
     def _begin(self, at: float, id: str, tool: str, arguments: Any) -> list[Step]:
@@ -71,15 +77,16 @@ class Flight:
             return []
         outcome = of_output(output)
         if id in kept.cells:
-            return list(self._cell(at, id, outcome))
+            return list(self._cell(at, id, outcome, output))
         steps: list[Step] = []
         tool, command, process = kept.open.get(id, ["", "", ""])
         if outcome.script == "ended" and tool == "wait":
-            for cell in tuple(kept.cells):
-                steps += self._cell(at, cell, outcome)
-        if tool == "write_stdin":
+            for cell in kept.waited_for(process):
+                steps += self._cell(at, cell, outcome, output)
+            steps += self._end(at, id, outcome)
+        elif tool == "write_stdin":
             steps += self._carried(at, id, process, outcome)
-        elif outcome.session:
+        elif outcome.session and outcome.script != "running":
             steps += self._runs_on(at, id, command, outcome)
         elif tool in _SPAWNS:
             steps += self._end(at, id, outcome, self._spawned(id, process, output))
@@ -107,24 +114,36 @@ class Flight:
         ended = Settled(at, process, None if is_gone else outcome.ok, outcome.text)
         return [*self._end(at, id, outcome), ended]
 
-    def _cell(self, at: float, id: str, outcome: CallOutcome) -> Iterator[Step]:
+    def _cell(self, at: float, id: str, outcome: CallOutcome, output: Any) -> Iterator[Step]:
         """The results of a script's calls that no structured record has ended yet."""
-        if outcome.script == "running":
-            return
         kept = self.kept
-        left = [(own, command) for own, _, command in kept.cells.pop(id) if own in kept.open]
-        if len(left) == 1 and outcome.session:
-            yield from self._runs_on(at, *left[0], outcome)
+        if outcome.script == "running":
+            kept.waits_for(outcome.session, id)
             return
-        for index, (own, _) in enumerate(left):
-            alone = (
-                outcome
-                if len(left) == 1
-                else CallOutcome(ok=outcome.ok and None, text="" if index else outcome.text)
-            )
-            yield from self._end(at, own, alone)
+        calls = kept.cells.pop(id)
+        left = [own for own, _, _ in calls if own in kept.open]
+        before_process, before_exit, each = kept.printed.pop(id, ["", "", ""])
+        outcomes = of_blocks(output, len(calls)) if each else []
+        if len(left) == 1 and not outcomes:
+            yield from self._of_script(at, left[0], with_printed(outcome, before_process, before_exit))
+        elif outcomes:
+            for (own, _, _), alone in zip(calls, outcomes, strict=True):
+                if own in left:
+                    yield from self._of_script(at, own, with_printed(alone, before_process, before_exit))
+        else:  # which words are of which call, and which of them failed, is not known
+            for index, own in enumerate(left):
+                yield from self._end(at, own, CallOutcome(text=TOGETHER if index else outcome.text))
         if not left and id not in kept.done:
             kept.closed(id)
+
+    def _of_script(self, at: float, own: str, outcome: CallOutcome) -> Iterable[Step]:
+        """The result of a script's call whose own outcome is known."""
+        tool, command, process = self.kept.open[own]
+        if tool == "write_stdin":
+            return self._carried(at, own, process, outcome)
+        if outcome.session:
+            return self._runs_on(at, own, command, outcome)
+        return self._end(at, own, outcome)
 
     def _end(self, at: float, id: str, outcome: CallOutcome, process: str = "") -> tuple[Step, ...]:
         if id in self.kept.done:
@@ -171,11 +190,12 @@ class Flight:
         return ""
 
     def _in_cell(self, kind: str, item: Item) -> str:
-        wanted = _tool(item) if kind in _TOOLS else "apply_patch"
+        wanted = _MARKS.sub("_", _tool(item)) if kind in _TOOLS else "apply_patch"  # as a script writes it
         command = command_of(item.command)
         for cell in self.kept.cells.values():
             for own, tool, written in cell:
-                is_it = written == command and written != "" if kind in _COMMANDS else tool == wanted
+                same_tool = _MARKS.sub("_", tool) == wanted
+                is_it = written == command and written != "" if kind in _COMMANDS else same_tool
                 if is_it and own in self.kept.open:
                     return own
         return ""

@@ -45,6 +45,8 @@ class RolloutMemory(msgspec.Struct):
     open: dict[str, list[str]] = {}  # call id -> tool, command, process that it asks
     done: dict[str, bool] = {}
     cells: dict[str, list[list[str]]] = {}  # script's call id -> (call id, tool, command) of its calls
+    scripts: dict[str, str] = {}  # number of a script that runs on -> its call id
+    printed: dict[str, list[str]] = {}  # script's call id -> its words before a process and an exit
     running: dict[str, list[str]] = {}  # process -> call id, command
     agents: dict[str, list[str]] = {}  # sub-agent -> call id, name
 
@@ -82,8 +84,19 @@ class RolloutMemory(msgspec.Struct):
         self.open.pop(id, None)
         _put(self.running, process, [id, command], _SMALL_MAX)
 
-    def celled(self, id: str, calls: list[list[str]]) -> None:
+    def celled(self, id: str, calls: list[list[str]], printed: list[str]) -> None:
         _put(self.cells, id, calls, _SMALL_MAX)
+        if any(printed):
+            _put(self.printed, id, printed, _SMALL_MAX)
+
+    def waits_for(self, number: str, id: str) -> None:
+        """A script runs on under a number, with which it is waited for."""
+        _put(self.scripts, number, id, _SMALL_MAX)
+
+    def waited_for(self, number: str) -> tuple[str, ...]:
+        """The call ids of the scripts that have ended when the one with this number was waited for."""
+        id = self.scripts.pop(number, "")
+        return (id,) if id in self.cells else () if id else tuple(self.cells)
 
     def knows_agent(self, agent: str, id: str, name: str) -> None:
         _put(self.agents, agent, [id, name], _SMALL_MAX)

@@ -35,7 +35,10 @@ _USUAL = regex(
     r"(?:Total output lines: \d+\n)?)Output:\n"
 )
 """How nearly all outputs of commands begin; `_split` handles the others."""
+_COMMAND = regex(r"Command: .*?\n(?=Chunk ID: \w+\nWall time: )", re.S)
+"""What some versions repeat before the headers: the command, which may have several lines."""
 _SESSION = regex(r"^Process running with session ID (\S{1,32})", re.M)
+_CELL = regex(r"^Script running with cell ID (\S{1,32})")
 _DENIED = regex(r"exit code: (-?\d{1,10})")
 _FAILED = (
     "failed in sandbox",
@@ -76,7 +79,7 @@ class CallOutcome(Value, gc=False):
     ok: bool | None = None
     exit: int | None = None
     text: str = ""
-    session: str = ""  # the process still runs, under this number
+    session: str = ""  # the process, or the whole script, still runs, under this number
     script: Literal["", "running", "ended"] = ""  # set if it is the outcome of a whole script
     refused: bool = False  # the user rejected the call
 
@@ -92,6 +95,31 @@ def of_output(output: Any) -> CallOutcome:
     return _of_text(_content(output))
 
 
+def of_blocks(output: Any, count: int) -> list[CallOutcome]:
+    """The outcomes of so many calls of a script that printed each of them by itself; else nothing."""
+    texts = [block for block in blocks(rows(output)) if block]
+    if len(texts) != count + 1 or not texts[0].startswith("Script completed"):
+        return []
+    return [_of_text(text) for text in texts[1:]]
+
+
+def with_printed(outcome: CallOutcome, before_process: str, before_exit: str) -> CallOutcome:
+    """An outcome with the process or the exit status that a script prints behind words of its own."""
+    if outcome.exit is not None or outcome.session:
+        return outcome
+    if process := _printed(before_process, outcome.text):
+        return CallOutcome(text=outcome.text, session=process, script=outcome.script)
+    if code := _printed(before_exit, outcome.text):
+        return CallOutcome(int(code) == 0, int(code), outcome.text, script=outcome.script)
+    return outcome
+
+
+def _printed(words: str, output: str) -> str:
+    """The number behind words at the beginning of a line; of several the last."""
+    found = re.findall(rf"^{re.escape(words)}(\d{{1,10}})\b", output, re.M) if words else []
+    return found[-1] if found else ""
+
+
 def _content(output: Any) -> str:
     if isinstance(output, list):
         return "".join(
@@ -101,6 +129,8 @@ def _content(output: Any) -> str:
 
 
 def _of_text(output: str) -> CallOutcome:
+    if output.startswith("Command: ") and (command := _COMMAND.match(output)):
+        output = output[command.end() :]
     if usual := _USUAL.match(output):
         code = int(usual[1] or usual[2])
         return CallOutcome(ok=code == 0, exit=code, text=output[usual.end() :])
@@ -144,8 +174,8 @@ def _of_headers(headers: str, body: str) -> CallOutcome:
         return CallOutcome(ok=int(code[1]) == 0, exit=int(code[1]), text=body)
     if session := _SESSION.search(headers):
         return CallOutcome(text=body, session=session[1])
-    if headers.startswith("Script running"):
-        return CallOutcome(text=body, script="running")
+    if cell := _CELL.match(headers):
+        return CallOutcome(text=body, session=cell[1], script="running")
     if headers.startswith("Script completed"):
         inner = _of_text(body)
         if inner.refused:  # words of a program in the script

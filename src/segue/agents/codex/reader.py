@@ -61,6 +61,7 @@ class Reader:
             "tool_search_call": self._call,
             "function_call_output": self._output,
             "custom_tool_call_output": self._output,
+            "tool_search_output": self._found,
             "web_search_call": self._search,
             "agent_message": self._between,
             "reasoning": self._reasoned,
@@ -364,6 +365,11 @@ class Reader:
         if output is None or not text(output.call_id):
             return ()
         return self.flight.output(at, output.call_id, output.output)
+
+    def _found(self, at: float, payload: wire.Body) -> Iterable[Step]:
+        """The result of a search for tools, which only lists them."""
+        output = self._body(payload, wire.OUTPUT)
+        return self.flight.output(at, text(output.call_id), "") if output and text(output.call_id) else ()
 
     def _search(self, at: float, payload: wire.Body) -> Iterator[Step]:
         call = self._body(payload, wire.TOOL_CALL)

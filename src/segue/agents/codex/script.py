@@ -14,6 +14,10 @@ from ...core.base.lazy import regex
 
 _CALL = regex(r"tools\.([A-Za-z_]\w*)\s*\(\s*")
 _NAMED = regex(r"(?:const|let|var)\s+([A-Za-z_$][\w$]*)\s*=\s*(?=[\"'`{\[])")
+_ENDED = regex(r"[;,)\]}]|\w|\Z")
+_PRINTED = regex(r"(?:`|\\n|\n)([^`\\\n${}]{1,40})\$\{\w+\.(session_id|exit_code)\}")
+_TEXT = regex(r"\btext\(")
+_LOOP = regex(r"\bfor\s*\(|\.forEach\(")
 _SPACE = regex(r"(?:\s|//[^\n]*\n|/\*.*?\*/)*", re.S)
 _PLAIN = {'"': regex(r'[^"\\]*'), "'": regex(r"[^'\\]*"), "`": regex(r"[^`\\$]*")}
 _HALF = regex("[\ud800-\udfff]")
@@ -37,16 +41,28 @@ def readable_calls(script: str) -> list[tuple[str, Any]]:
     named: dict[str, Any] = {}
     for match in _beginning(_NAMED, script):
         try:
-            named[match[1]] = _Literal(script, match.end(), named).value()
+            named[match[1]] = _Literal(script, match.end(), named).whole()
         except _Unreadable:
             named.pop(match[1], None)
     calls: list[tuple[str, Any]] = []
     for match in _beginning(_CALL, script):
         try:
-            calls.append((match[1], _Literal(script, match.end(), named).value()))
+            calls.append((match[1], _Literal(script, match.end(), named).whole()))
         except _Unreadable:
             pass
     return calls[:_CALLS_MAX]
+
+
+def words_before_numbers(script: str) -> list[str]:
+    """What a script prints before the number of a process and before an exit status, as in
+    ``text(`exit=${r.exit_code}`)``; empty where it prints none of its own."""
+    found = {match[2]: match[1] for match in _PRINTED.finditer(script[:SCRIPT_CHARS_MAX])}
+    return [found.get("session_id", ""), found.get("exit_code", "")]
+
+
+def prints_each(script: str) -> bool:
+    """Whether a script prints the outcomes of its calls one by one, with one statement in a loop."""
+    return len(_TEXT.findall(script)) == 1 and _LOOP.search(script) is not None
 
 
 def _beginning(pattern: re.Pattern[str], script: str) -> Iterator[re.Match[str]]:
@@ -69,6 +85,14 @@ class _Literal:
 
     def __init__(self, script: str, at: int, named: dict[str, Any]) -> None:
         self.script, self.at, self.named = script, at, named
+
+    def whole(self) -> Any:
+        """The value, if nothing is done to it: ``"a" + b`` is computed."""
+        value = self.value()
+        self._skip()
+        if not _ENDED.match(self.script, self.at):
+            raise _Unreadable
+        return value
 
     def value(self, depth: int = 0) -> Any:
         self._skip()

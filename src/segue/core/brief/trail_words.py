@@ -556,7 +556,7 @@ def other_line(step: TrailStep, folder: Folder, most: int, *, rich: bool = False
             return f"{head} → no answer yet"
     elif is_plan_shown(step):
         plan = step.text[max(step.text.find("# "), 0) :]
-        head = f"showed the user a plan {quote(flat(plan), max(60, most // 2))}"
+        head = f"showed the user a plan {quote(flat(plan), max(60, most // 2))}".rstrip()
         if became(step) == "open":
             return f"{head} → waits for approval"
         if became(step) == "ok":

@@ -56,16 +56,18 @@ def words_part(facts: BriefFacts, most: int) -> list[Line]:
     if facts.declared_goal or (facts.goal and not rows):
         room = most // 3 if rows else most - 8
         lines.append(Line(f"{Label.GOAL}: {cut(facts.goal, max(room, 40))}"))
-    lines += _told(facts, rows, skipped, most - cost(lines))
-    plan = _agents_plan(facts)
+    told_lines, told_rows = _told(facts, rows, skipped, most - cost(lines))
+    lines += told_lines
+    plan = _agents_plan(facts, told_rows)
     if plan and (room := most - cost(lines) - size(Label.AGENTS_PLAN) - 5) >= HEAD_BYTES:
         lines.append(Line(f"{Label.AGENTS_PLAN}: {quote(plan, min(room, PLAN_BYTES))}"))
     lines += _answered(facts, rows, most - cost(lines))
     return lines
 
 
-def _told(facts: BriefFacts, rows: Sequence[_Row], skipped: int, room: int) -> list[Line]:
-    """The rows within a number of bytes: whole, or with older ones cut first, each at least by its head."""
+def _told(facts: BriefFacts, rows: Sequence[_Row], skipped: int, room: int) -> tuple[list[Line], list[_Row]]:
+    """The rows within a number of bytes: whole, or with older ones cut first, each at least by its head; and
+    which of them are told."""
     folder = folder_of(facts.folder)
     is_cut: list[bool] = []
     wants = [min(size(_words(row, REQUEST_BYTES)), REQUEST_BYTES) for row in rows]
@@ -97,7 +99,7 @@ def _told(facts: BriefFacts, rows: Sequence[_Row], skipped: int, room: int) -> l
     if kept and (cuts or is_left or skipped):
         line = Line(f"  ({_count_cut(cuts, is_left + skipped, len(rows) + skipped)}: {WHOLE})")
         kept += [line] if cost([*kept, line]) <= room else []
-    return kept
+    return kept, [row for row, block in zip(rows, blocks, strict=True) if block]
 
 
 def _count_cut(cuts: int, left_out: int, count: int) -> str:
@@ -225,12 +227,15 @@ def _last_row(facts: BriefFacts, last: UserMessage, held: StandingRequest | None
     return _Row(label, text, (last.at,), answers, held.points if held else (), is_last=True)
 
 
-def _agents_plan(facts: BriefFacts) -> str:
+def _agents_plan(facts: BriefFacts, rows: Sequence[_Row]) -> str:
     """The agent's first answer to the newest request, unless it is told elsewhere or nothing was left of
-    it. That to an earlier one was overtaken by what the user said since, unless points of it are open."""
+    it. That to an earlier one was overtaken by what the user said since, unless points of it are open; and
+    that to a request that is not told here would be taken for one to the message above it."""
     held = facts.standing.requests
-    telling = [one.entry for one in held if one.entry.reply and (one is held[-1] or one.points)]
-    reply = flat(telling[-1].reply) if telling else ""
+    telling = [one for one in held if one.entry.reply and (one is held[-1] or one.points)]
+    asked = [_in_line(text) for one in telling[-1:] for text in (one.entry.text, one.text)]
+    is_told = any(_same(text, _in_line(row.text)) for text in asked for row in rows)
+    reply = flat(telling[-1].entry.reply) if is_told else ""
     last = next((step for step in reversed(facts.trail) if step.kind == "say"), None)
     is_last = last is not None and flat(last.text).startswith(reply[:200])
     return "" if is_last else reply

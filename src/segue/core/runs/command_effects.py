@@ -6,7 +6,7 @@ import re
 
 from ..base.lazy import regex
 from .command_lines import bare, folder_of, written_files
-from .git_effects import CommandRun, made_by_script, take_git, take_other_commits
+from .git_effects import CommandRun, git_words, made_by_script, take_git, take_other_commits
 from .outcomes import outcome
 from .shell_commands import parse_shell
 from .tree import TreeState, change_file, move_files, remove_files, take_checks
@@ -36,6 +36,24 @@ def take_command(
             take_git(tree, run, number)
     if not is_look and made_by_script(output):
         take_other_commits(tree, run)
+
+
+def is_told_whole(line: str, output: str) -> bool:
+    """Whether git has said that the last of its commands in a line is done, so that what it did is known
+    though nothing tells the end of the line."""
+    run = CommandRun(line, "unknown", output, 0)
+    asked = [git_words(bare(part.text)) for part in run.parts]
+    if "gh pr " in line or "glab mr " in line:
+        return False  # which say themselves what they did
+    verbs = [words[0] for words in asked if words and words[0] in _TELLING]
+    if not verbs or (verbs[-1] == "commit" and len(run.told) < verbs.count("commit")):
+        return False
+    last = max(number for number, words in enumerate(asked) if words and words[0] == verbs[-1])
+    return run.shows(last)
+
+
+_TELLING = ("commit", "push", "switch", "checkout", "rebase", "cherry-pick", "revert", "merge", "pull")
+"""Commands of git of which an output says that they are done."""
 
 
 _MOVES = ("rm ", "mv ", "del ", "Remove-Item ", "unlink ", "rmdir ")

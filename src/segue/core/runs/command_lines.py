@@ -19,6 +19,8 @@ _LINE_CHARS = 20_000
 _JOINTS = regex(r"[&|;\n]")
 _SPECIAL = regex(r"[&|;\n'\"`\\]")
 _WITHIN_QUOTES = regex(r"['\"`\\]")
+_HERE_STRING = regex(r"@(['\"])[ \t]*\r?\n.*?\r?\n\1@", re.S)
+"""A text over several lines in PowerShell, which ends where a line begins with the mark."""
 _HEREDOC = regex(r"<<-?\s*(['\"]?)(\w+)\1([^\n]*)\n(.*?)(?:\n[ \t]*\2[ \t]*(?=\n|\Z|\))|\Z)", re.S)
 _ASSIGNED = regex(r"^(?:[A-Za-z_][A-Za-z0-9_]*=(?:\"[^\"]*\"|'[^']*'|\$\([^)]*\)|\S*)\s+)+(?=\S)")
 _ONLY_ASSIGNED = regex(r"^(?:[A-Za-z_][A-Za-z0-9_]*=(?:\"[^\"]*\"|'[^']*'|\$\([^)]*\)|\S*)\s*)+$")
@@ -63,6 +65,8 @@ def parts(line: str) -> tuple[Part, ...]:
     line = line[:_LINE_CHARS]
     if "<<" in line:
         line = _HEREDOC.sub(r"<<\2\3", line)
+    if "@'" in line or '@"' in line:
+        line = _HERE_STRING.sub(r"\1\1", line)
     if "\\\n" in line:
         line = line.replace("\\\n", " ")
     if _JOINTS.search(line) is None:

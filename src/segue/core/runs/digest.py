@@ -20,13 +20,14 @@ from ..language import sentences
 from ..language.sentences import clip, clip_start
 from ..usage.counted_responses import Response, count_response
 from .brief_text import MANIFEST, read_brief, split_brief
-from .command_effects import take_command
+from .command_effects import is_told_whole, take_command
 from .command_lines import shown
 from .git_effects import commits_named
 from .model import CommandUse, Failure, FileUse, Open, RunDigest, SaidText, TrailStep, UserMessage
 from .rewinds import keep_plan, take_back
 from .shell_commands import parse_shell
 from .steps import (
+    DETACHED,
     EDITS,
     Act,
     Call,
@@ -54,16 +55,18 @@ from .steps import (
 )
 from .tree import (
     RUNNING_CHARS,
+    Running,
     begin_checks,
     begin_process,
     end_process,
     note_address,
     take_changes,
+    take_checks,
     take_sub_agent,
 )
 from .written_plans import take_document, take_plan, take_ticks
 
-FORMAT = 20  # raise it when the same steps give another digest: stored ones are then made anew
+FORMAT = 21  # raise it when the same steps give another digest: stored ones are then made anew
 
 PROMPTS_MAX, PROMPT_CHARS = 16, 4_000
 SAYS_MAX, SAY_CHARS = 40, 1_600
@@ -72,6 +75,7 @@ OUTPUT_START_CHARS, OUTPUT_END_CHARS = 1_000, 2_200
 NAMED_MAX = 3  # of commits in between
 ENDS_WITHIN = 2  # steps after the result of a poll, an end is what the poll has told
 NOTE_CHARS, QUESTION_CHARS = 400, 1_200
+GIVEN_CHARS = 3_000  # of what a command of git gave while it ran on
 NOTICE_CHARS = 90  # of what is told of a process
 CHANGES_MAX, CHANGE_CHARS, REPLY_CHARS, THOUGHT_CHARS = 12, 1_500, 2_400, 1_600
 FILES_MAX, COMMANDS_MAX, PLAN_MAX, OPEN_MAX = 240, 120, 120, 32
@@ -163,6 +167,8 @@ def _start(digest: RunDigest, step: Start) -> None:
         digest.is_sub_agent = True
     if step.branch and digest.branch and step.branch != digest.branch:
         digest.tree.branch = ""  # the agent says a newer one
+    if step.branch == DETACHED:
+        step, digest.branch = msgspec.structs.replace(step, branch=""), ""
     for name in ("native", "cwd", "branch", "head", "version", "parent"):
         value = getattr(step, name)
         if value and (name not in ("native", "cwd") or not getattr(digest, name)):
@@ -240,7 +246,8 @@ def _settled(digest: RunDigest, step: Settled) -> None:
     starter = about[0] if about and not about[0].polls else None
     if starter is not None and starter.command and not (poll is not None and poll.exit is not None):
         starter.ok = step.ok
-        take_command(digest.tree, starter.command, step.ok, None, step.text, starter.at, digest.steps)
+        take = take_checks if ended.taken else take_command
+        take(digest.tree, starter.command, step.ok, None, step.text, starter.at, digest.steps)
     if not is_told:
         what, became = clip(ended.what, NOTICE_CHARS), "failed" if step.ok is False else "ended"
         _words(digest, "notice", f"{what} {became}" + (f": {step.text}" if step.text else ""))
@@ -414,8 +421,14 @@ def _complete(digest: RunDigest, step: Result, failed: bool) -> None:
         take_document(digest, call.paths[0], step.text)
     if call.command:
         called = asked.at if asked is not None else call.at
-        if not call.runs_on or step.exit is not None or not _is_polled(call):
-            take_command(tree, call.command, step.ok, step.exit, step.text, called, now)
+        running = tree.running.get(call.process) if call.runs_on and _is_polled(call) else None
+        output = _in_all(running, call.command, step.text)
+        if running is None or step.exit is not None:
+            take = take_checks if running is not None and running.taken else take_command
+            take(tree, call.command, step.ok, step.exit, output, called, now)
+        elif not running.taken and is_told_whole(call.command, output):
+            running.taken = True
+            take_command(tree, call.command, None, None, output, called, now)
         if "[x" in call.command.lower() and not failed:
             take_ticks(digest, call.command, is_command=True)
     elif not failed:
@@ -429,6 +442,14 @@ def _complete(digest: RunDigest, step: Result, failed: bool) -> None:
                 take_ticks(digest, change.new)
         if call.kind == "agent":
             take_sub_agent(tree, f"{call.note}\n{call.text}\n{step.text}", now)
+
+
+def _in_all(running: Running | None, command: str, output: str) -> str:
+    """What a command in the background has given in all, as far as git may have said in it what it did."""
+    if running is None or "git" not in command:
+        return output
+    running.output = clip_start(f"{running.output}\n{output}".lstrip("\n"), GIVEN_CHARS)
+    return running.output
 
 
 def _is_polled(call: TrailStep) -> bool:

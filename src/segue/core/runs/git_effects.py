@@ -48,7 +48,8 @@ _SHORT_STATUS = regex(r"^([ MADRCUT?][MADRCUT?]|[MADRCUT] ) (\S.*)$", re.M)
 _TRIMMED_STATUS = regex(r"([MDT]) (\S.*)")
 """The first line, of which agents that trim outputs cut the space off."""
 _LONG_STATUS = regex(
-    r"^\t(?:(modified|new file|deleted|renamed|typechange|both \w+|added by \w+|deleted by \w+):\s+(\S.*)"
+    r"^\t(?:(modified|new file|deleted|renamed|typechange|both \w+|added by \w+|deleted by \w+"
+    r"|[^\x00-\x7f]{1,20})[:\uff1a]\s+(\S.*)"  # git speaks other languages too
     r"|(\S[^:\n]*))$",
     re.M,
 )
@@ -69,6 +70,11 @@ _REMOVED = regex(r"^Removing (\S.*)$", re.M)
 _REMOVED_BY_GIT = regex(r"^rm '(.+)'$", re.M)
 _UNSTAGED = regex(r"^[MADRCUT]\t(\S.*)$", re.M)
 _REBASED = regex(r"Successfully rebased and updated|^Fast-forwarded \S+ to ", re.M)
+_QUIET = regex(r"\s(?:--quiet|-q\w*)(?=\s|$)")
+_REFUSED = regex(
+    r"^(?:error|fatal)\b|^Aborting|\bhook\b.*\b(?:failed|exited|declined)|\brejected\b", re.M | re.I
+)
+"""How git, or a hook, says that it did not do what it was asked to do without a word."""
 _EDITS_NOTHING = regex(r"SEQUENCE_EDITOR=(['\"]?)(?:true|:|cat)\1(?:\s|$)")
 _SQUASHED = ("fixup! ", "squash! ", "amend! ")
 _COMPLAINS = regex(
@@ -137,6 +143,10 @@ class CommandRun:
         evidence = _EVIDENCE.get("stash pop" if takes_out else words[0]) if words else None
         return evidence is not None and evidence.search(self.output) is not None
 
+    def shows(self, number: int) -> bool:
+        """Whether git says that one of the commands is done."""
+        return self._shows(self.parts[number])
+
     def did(self, number: int) -> bool:
         """Whether one of the commands did its work, as far as can be seen."""
         return number < self._done
@@ -190,6 +200,8 @@ def take_git(tree: TreeState, run: CommandRun, number: int) -> None:
     handler = _HANDLERS.get(words[0]) if words else None
     if handler is not None and (run.did(number) or words[0] in ("commit", "status", "push")):
         names = tuple(word for word in words[1:] if not word.startswith("-"))
+        if words[0] == "rm" and any("$" in name for name in names):
+            return  # which files it removed is not known
         handler(tree, GitCommand(run, number, text, words[0], words[1:], names))
 
 
@@ -198,11 +210,13 @@ def take_git(tree: TreeState, run: CommandRun, number: int) -> None:
 
 def commit_was_made(command: str, whole: Outcome, line: str, output: str) -> bool:
     """Whether a commit that git did not name was made: it succeeded, or printed what it changed, or had
-    nothing to say in a pipe."""
+    nothing to say in a pipe, or was to be quiet and nothing says that it was not made."""
     if "--dry-run" in command or _NOTHING.search(output):
         return False
     if whole == "ok" or (whole == "unknown" and not output.strip()):
         return True
+    if whole == "unknown" and _QUIET.search(command) and not _REFUSED.search(output):
+        return True  # it would have said why not
     return _STAT.search(output) is not None and _OTHER_STAT.search(line) is None
 
 
@@ -341,8 +355,10 @@ def _named_by_commit(git: GitCommand) -> list[str]:
 
 
 def _push(tree: TreeState, git: GitCommand) -> None:
-    if git.run.whole == "ok" or _PUSHED.search(git.run.output):
-        tree.pushed = git.run.at
+    run = git.run
+    is_quiet = run.whole == "unknown" and _QUIET.search(git.text) and not _REFUSED.search(run.output)
+    if run.whole == "ok" or is_quiet or _PUSHED.search(run.output):
+        tree.pushed = run.at
 
 
 # -- what is staged, restored, thrown away
@@ -396,7 +412,8 @@ def _checkout(tree: TreeState, git: GitCommand) -> None:
     elif names == ["."] or (not told and names and _are_files(tree, names, git)):
         _restored(tree, names)
     elif told or names:
-        tree.branch, tree.pull = told[1] if told else names[0], ""
+        is_detached = not told and (git.has("--detach", "-d") or "HEAD is now at " in git.run.output)
+        tree.branch, tree.pull = "" if is_detached else told[1] if told else names[0], ""
         if git.has("-f", "--force", "--discard-changes"):
             _throw_away(tree)
 

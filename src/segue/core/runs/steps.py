@@ -17,6 +17,10 @@ Planning = Literal["pending", "active", "done", "dropped"]
 Typed = Literal["", "queued", "command", "refusal", "inherited"]
 
 
+DETACHED = "HEAD"
+"""What agents call the branch where git has checked out none."""
+
+
 class Start(Value, gc=False, tag="start"):
     """A stretch of work begins, or its environment changes. An empty field means that it is unchanged."""
 

@@ -75,6 +75,8 @@ class Running(msgspec.Struct, array_like=True, gc=False):
     kind: str = "process"  # or agent
     address: str = ""
     calls: int = 0  # the number of the call that started it
+    output: str = ""  # of a command of git, the end of what it gave so far
+    taken: bool = False  # whether git has told all that it did, so that its end adds nothing
 
 
 class TreeState(msgspec.Struct, omit_defaults=True):
@@ -187,7 +189,10 @@ def is_same_file(path: str, name: str) -> bool:
 
 
 def _spelt(path: str) -> str:
-    """A path as it is compared: shells and tools of Windows spell one file in two ways."""
+    """A path as it is compared: shells and tools of Windows spell one file, and the letter of its drive, in
+    two ways."""
+    if path[1:2] == ":":
+        path = f"{path[0].lower()}{path[1:]}"
     return path.replace("\\", "/").removeprefix("./") if "\\" in path else path.removeprefix("./")
 
 
