@@ -37,7 +37,7 @@ SAYS_MIN = 2
 """A request that is about fewer things does not say what it asks for."""
 ASKED_MAX, ASKED_BYTES, WORDS_BYTES, BOUND_BYTES = 2, 160, 300, 400
 OPEN_MAX, REQUEST_BYTES = 2, 400
-COMMAND_CHARS = 400
+COMMAND_CHARS = 200
 _COMMAND = regex(r"\s*(?:#|<|---|You (?:must|are)\b|IT IS CRITICAL)")
 _OF_COMMAND = regex(r"(?i)\bthis (?:command|workflow|step|prompt|skill|task)\b")
 Left = Literal["cut off", "unfinished", "finished"]
@@ -128,7 +128,7 @@ def brief_for_other_work(
 
 def _line_of_open(before: Predecessor, entries: tuple[Entry, ...], *, is_unfinished: bool) -> list[str]:
     """What the last run left that was cut off or says itself that it is not finished: items of the list that
-    it kept, or the last thing that it was all about. Else nothing is told as open, though nobody said that it
+    it kept, or its last request. Else nothing is told as open, though nobody said that it
     is done: lists are often left as they were."""
     if before.found is None or not is_unfinished:
         return []
@@ -136,13 +136,12 @@ def _line_of_open(before: Predecessor, entries: tuple[Entry, ...], *, is_unfinis
     own = [one for one in entries if one.run == run]
     kept = [one for one in standing(own).lists if one.entry is not None and one.entry.text == TODO_LIST]
     left = [item for one in kept if not _is_passed_over(one.entry, own) for item in one.left]
-    held = [one for one in entries if one.kind == "request" and one.state in HOLDING and _asks_for_work(one)]
-    told = [one for one in held if len(own_subjects(one.text)) >= SAYS_MIN and not one.text.startswith("/")]
+    asked = [one for one in own if one.kind == "request"]
+    newest = asked[-1] if asked else None
     if left:
         more = f" and {len(left) - 1} more" if len(left) > 1 else ""
         what = f"{quote(cut(flat(left[0].text), BEFORE_BYTES))}{more} of the list of the last run"
-    elif told:
-        newest = ([one for one in told if one.relation == "new"] or told)[-1]
+    elif newest is not None and newest.state in HOLDING and _asks_for_work(newest):
         what = quote(cut(flat(newest.text), BEFORE_BYTES))
     else:
         return []
@@ -151,7 +150,8 @@ def _line_of_open(before: Predecessor, entries: tuple[Entry, ...], *, is_unfinis
 
 
 def _asks_for_work(request: Entry) -> bool:
-    return request.relation != "asks" and not flat(request.text).endswith(("?", "？", "吗", "呢"))
+    says_much = len(own_subjects(request.text)) >= SAYS_MIN and not request.text.startswith("/")
+    return says_much and request.relation != "asks"
 
 
 def _is_passed_over(kept: Entry | None, own: list[Entry]) -> bool:
