@@ -255,7 +255,8 @@ def _session(declared: dict[str, list[str]]) -> SessionState:
         troubles=Rows(Trouble(text, solution=solution) for text, solution in pairs("trouble")),
         threads={
             text: Thread(
-                text, "done" if note == "done" else "in_progress", f"{at:03}", (note,) if note else ()
+                text, note if note in ("done", "paused") else "in_progress", f"{at:03}",
+                (note,) if note not in ("", "paused") else (),
             )
             for at, (text, note) in enumerate(pairs("thread"))
         },

@@ -135,7 +135,7 @@ def test_switch_pauses_the_current_session_and_takes_the_other(started: Cli) -> 
 def test_switch_to_a_session_that_is_over_leaves_the_current_one_alone(started: Cli) -> None:
     started("complete")
     started("start", "Other", "--id", "other")
-    assert "it was left as it is" in started("switch", "jwt").out
+    assert "it was left as it is" in started("switch", "jwt", code=65).out
     assert started("status", "--json").value["id"] == "other"
     assert started("status", "--json").value["status"] == "active"
 
@@ -222,7 +222,7 @@ def test_over_sessions_give_every_field_that_is_documented(started: Cli) -> None
     started("complete")
     value = started("resume", "--json").value
     assert {"brief", "since", "working", "timeout", "restoration"} <= set(value)
-    value = started("switch", "jwt", "--json").value
+    value = started("switch", "jwt", "--json", code=65).value
     assert {"paused", "from", "to", "since", "restoration"} <= set(value)
     assert "is completed" in started("continue", "jwt", code=65).err
 

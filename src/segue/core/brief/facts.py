@@ -31,7 +31,7 @@ from ..runs.written_plans import is_current
 from .requests import Requests, is_weak, requests_of, told
 
 if TYPE_CHECKING:
-    from ..sessions.state import SessionState
+    from ..sessions.state import SessionState, Thread
 
 GOAL_BYTES = 900
 STALE_MESSAGES = 2  # after so many requests a plan that was not updated may be out of date
@@ -42,6 +42,7 @@ BUT = "but: "  # stands before what softens a rule
 FINISHED = "its turn was over"
 AWAITED = "its turn was over, but a sub-agent was still at work"
 TICKED_OFF = "ticked off by the agent, not reported as done"
+UNDER_WAY = ("in_progress", "active", "open", "")
 CLOSED = ("done", "closed", "completed", "resolved", "abandoned")
 """The statuses of threads that are over."""
 STOPPED_BY_USER = "the user stopped it"
@@ -458,7 +459,7 @@ def _session(
     facts.memories = [text for text in facts.memories if sentences.flat(text) not in declared]
     facts.questions = [one.text for one in state.questions if not one.answer]
     facts.threads = [
-        f"{thread.topic} ({thread.notes[-1]})" if thread.notes else thread.topic
+        _thread_words(thread)
         for thread in sorted(state.threads.values(), key=lambda one: one.last_activity, reverse=True)
         if thread.status not in CLOSED
     ]
@@ -492,6 +493,13 @@ def _add_declared_items(facts: BriefFacts, state: SessionState) -> None:
     facts.plan = sorted([*declared, *own], key=lambda line: line.state != "active")
     facts.plan_done = [*done, *(text for text in facts.plan_done if text not in known)]
     facts.plan_total = len(facts.plan) + len(facts.plan_done)
+
+
+def _thread_words(thread: Thread) -> str:
+    """What a thread is about, that it is paused or waits, and what was noted on it last."""
+    about = [thread.status] if thread.status not in UNDER_WAY else []
+    about += thread.notes[-1:]
+    return f"{thread.topic} ({': '.join(about)})" if about else thread.topic
 
 
 def _features(state: SessionState, covered: Mapping[str, str] | None) -> tuple[list[Failure], list[str]]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from ....errors import SessionOver
 from ....services.resume.resume import Switched, switch as run
 from ...render import delta_object, saved_object
 from ..command import argument, command
@@ -32,7 +33,8 @@ def switch(context: CommandContext) -> int:
     context.emit(_object(done))
     if done.is_over:
         context.say(over_line(target.state))
-    elif not context.json:
+        return SessionOver.exit_code
+    if not context.json:
         context.say(*_lines(context, done), *note)
     return 0
 
