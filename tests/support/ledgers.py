@@ -12,6 +12,8 @@ from segue.core.ledger.sayings import Message, Saying, TurnEnded
 from segue.core.ledger.standing import Standing, standing
 
 AT = 1_760_000_000.0
+TASK = "Move the invoicing service from float to Decimal."
+ADDED = "Also add a CHANGELOG entry when everything is finished."
 
 
 class Talk:
@@ -69,3 +71,10 @@ class Talk:
     def rules(self) -> list[str]:
         """The rules that stand."""
         return [one.entry.text for one in self.holds.rules]
+
+
+def begun() -> Talk:
+    """A conversation that began with a task."""
+    talk = Talk()
+    talk.user(TASK)
+    return talk

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 from msgspec.structs import replace
-from tests.support.ledgers import AT, Talk
+from tests.support.ledgers import ADDED, AT, TASK, Talk, begun
 
 from segue.core.base.values import iso
 from segue.core.ledger.fold import take_kept
@@ -26,16 +26,6 @@ from segue.core.ledger.sayings import (
     TurnEnded,
 )
 from segue.core.ledger.standing import choice_words, rules_alone
-
-TASK = "Move the invoicing service from float to Decimal."
-ADDED = "Also add a CHANGELOG entry when everything is finished."
-
-
-def begun() -> Talk:
-    talk = Talk()
-    talk.user(TASK)
-    return talk
-
 
 # -- requests
 

@@ -37,9 +37,12 @@ PASSED_MIN = 2
 ENDED_ON = "a turn ended on it"
 """Is kept of a request to which the agent ended a turn, in words that leave nothing open: so many later ones
 are enough then to say that the user went on."""
+WORKED_ON = "the agent worked on it"
+"""Is kept of a request to which the agent ended a turn in which it worked, in words that leave something
+open, but not of what was asked for. Of one that was only noted nothing is kept: it stays open."""
 LEFT_BEHIND_MIN, WORK_LEFT_BEHIND_MIN = 3, 8
-"""After so many later requests to which turns ended, an earlier one is not told as left either, whatever the
-agent said to it: it would have been asked for again. What opened the work goes on longer."""
+"""After so many later requests to which turns ended, one that was worked on is not told as left either: it
+would have been asked for again. What opened the work goes on longer."""
 ANSWER_CHARS = 160
 FEW_WORDS = 3
 """A request that is about no more than this need not be named by who reports on it."""
@@ -282,8 +285,11 @@ def _turn_ended(keeping: Keeping, turn: said.TurnEnded) -> None:
         reported.append(mine[-1])
     for entry in reported:
         keeping.settle(entry, "answered", f"the agent: {_head(turn.text)}", turn)
-    if mine and not mine[-1].why and _is_answer(turn) and not _is_left(keeping, mine[-1]):
-        keeping.change(mine[-1], why=ENDED_ON)
+    if mine and mine[-1].why in ("", WORKED_ON) and not _is_left(keeping, mine[-1]):
+        if _is_answer(turn):
+            keeping.change(mine[-1], why=ENDED_ON)
+        elif turn.calls > 0 and not _leaves_out(turn.text, mine[-1]):
+            keeping.change(mine[-1], why=WORKED_ON)
     own = [entry for entry in keeping.all_of("request") if entry.run == keeping.run]
     for entry in own[:-PASSED_MIN]:
         if entry.why == ENDED_ON and entry.state in HOLDING and not _is_put_off(keeping, entry):
@@ -306,10 +312,16 @@ def _left_behind(keeping: Keeping, requests: Sequence[Entry]) -> list[Entry]:
     ended = 0
     for entry in reversed(requests):
         least = WORK_LEFT_BEHIND_MIN if entry.relation == "new" else LEFT_BEHIND_MIN
-        if ended >= least and entry.state in HOLDING and not _is_left(keeping, entry):
+        is_worked_on = entry.state in HOLDING and entry.why in (ENDED_ON, WORKED_ON)
+        if ended >= least and is_worked_on and not _is_left(keeping, entry):
             found.append(entry)
         ended += entry.state in ("answered", "done") or entry.why == ENDED_ON
     return found
+
+
+def _leaves_out(text: str, request: Entry) -> bool:
+    """Whether the agent says of something that a request asks for that it is left."""
+    return any(says_unfinished(one) and shares(one, request.text)[0] for one in sentences(text))
 
 
 def _is_answer(turn: said.TurnEnded) -> bool:
